@@ -28,6 +28,10 @@ enum Scenario {
     Docs,
     Network,
     Faults,
+    /// The clock of a controller on SQLite is stepped by ten minutes
+    ClockSteps,
+    /// The store of a controller on SQLite is restored from a backup
+    Restore,
     /// The integration tests on the oldest release of Kubernetes that we support
     OldestKubernetes,
 }
@@ -124,6 +128,8 @@ async fn run_scenarios(images: &vmafx_e2e::Images, scenarios: &[Selection], step
             Selection::Scenario(Scenario::Docs) => scenario::docs(&platform, steps).await,
             Selection::Scenario(Scenario::Network) => scenario::network(&platform, steps).await,
             Selection::Scenario(Scenario::Faults) => scenario::faults(&platform, steps).await,
+            Selection::Scenario(Scenario::ClockSteps) => scenario::clock_steps(&platform, steps).await,
+            Selection::Scenario(Scenario::Restore) => scenario::restore(&platform, steps).await,
             Selection::Scenario(Scenario::OldestKubernetes) => Ok(()),
             Selection::Fault(run) => scenario::fault(&platform, steps, run).await,
         };

@@ -1,9 +1,10 @@
 //! The custom resource definitions as they are installed.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+    CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray, JSONSchemaPropsOrBool, ValidationRule,
 };
-use kube::CustomResourceExt;
+use kube::{CustomResourceExt, Resource as _};
+use vmafx_job::limits::MAX_TRAINING_NAME_LENGTH;
 
 use crate::{VmafxJob, VmafxModelTraining, VmafxNode};
 
@@ -16,9 +17,28 @@ pub fn definition<K: CustomResourceExt>() -> CustomResourceDefinition {
     for version in &mut crd.spec.versions {
         if let Some(schema) = version.schema.as_mut().and_then(|s| s.open_api_v3_schema.as_mut()) {
             tidy(schema);
+            schema.x_kubernetes_validations =
+                Some(root_rules(&crd.spec.names.kind)).filter(|rules| !rules.is_empty());
         }
     }
     crd
+}
+
+/// Rules about the whole object, which the derive cannot express. They were added to a released version, so they hold for
+/// new objects only: an object that is stored can still be changed.
+fn root_rules(kind: &str) -> Vec<ValidationRule> {
+    if kind != VmafxModelTraining::kind(&()) {
+        return Vec::new();
+    }
+    let longest = MAX_TRAINING_NAME_LENGTH;
+    vec![ValidationRule {
+        rule: format!("oldSelf.hasValue() || size(self.metadata.name) <= {longest}"),
+        message: Some(format!(
+            "metadata.name must have at most {longest} characters: with a version appended it becomes a tag in the registry"
+        )),
+        optional_old_self: Some(true),
+        ..ValidationRule::default()
+    }]
 }
 
 /// Removes the description of an enum from its schema. For an optional enum the derive would use it instead of the

@@ -102,7 +102,8 @@ pub struct VmafxJobSpec {
     #[serde(default)]
     pub execution: Execution,
 
-    /// How often the job is retried after an attempt was lost to a crashed or unreachable node. 0 = never.
+    /// How often the job is retried after an attempt was lost with its node, or failed through no fault of the job. 0 =
+    /// never.
     #[serde(default = "defaults::backoff_limit")]
     #[schemars(range(min = 0, max = 100))]
     pub backoff_limit: i32,
@@ -113,7 +114,8 @@ pub struct VmafxJobSpec {
     #[schemars(range(min = 1))]
     pub active_deadline_seconds: Option<i64>,
 
-    /// Seconds after the end of the job until the resource is deleted. 0 = at once; left out = never.
+    /// Seconds after the end of the job until the resource is deleted, counted by the operator's clock from when it recorded
+    /// the end. 0 = at once; left out = never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub ttl_seconds_after_finished: Option<i32>,

@@ -9,7 +9,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::status::VmafxNodeStatus;
+pub use self::status::{QuarantinedWorkers, VmafxNodeStatus};
 use crate::pod_template::PartialPodTemplate;
 
 /// The workers to run and the hardware they compute with.
@@ -40,6 +40,12 @@ use crate::pod_template::PartialPodTemplate;
     printcolumn(name = "Ready", type_ = "integer", json_path = ".status.readyReplicas", priority = "1"),
     printcolumn(name = "Paused", type_ = "boolean", json_path = ".spec.paused", priority = "1"),
     printcolumn(name = "Heartbeat", type_ = "date", json_path = ".status.lastHeartbeat", priority = "1"),
+    printcolumn(
+        name = "Quarantined",
+        type_ = "integer",
+        json_path = ".status.quarantine.workers",
+        priority = "1"
+    ),
     printcolumn(name = "Image", type_ = "string", json_path = ".status.currentImage", priority = "1"),
     printcolumn(
         name = "Reason",
@@ -83,6 +89,12 @@ pub struct VmafxNodeSpec {
     #[serde(default = "defaults::one")]
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: i32,
+
+    /// Seconds that a new worker must be ready before a rolling update replaces the next one; without it, 0. Only for
+    /// workers that the operator runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 86400))]
+    pub min_ready_seconds: Option<i32>,
 
     /// Who runs the workers: Managed = the operator, in a StatefulSet; External = another system, and the operator only
     /// reports their health.

@@ -54,6 +54,7 @@ pub(crate) fn document(why: &wire::ExplainResponse) -> shape::Explanation {
             wire::WaitReason::BackingOff => "BackingOff",
             wire::WaitReason::Busy => "Busy",
             wire::WaitReason::Ready => "Ready",
+            wire::WaitReason::Quarantined => "Quarantined",
         }
         .to_owned(),
         message: why.message.clone(),

@@ -10,7 +10,7 @@ pub(crate) mod watch;
 
 use clap::Args;
 use vmafx_kit::channel::{ChannelArgs, ChannelError, GrpcChannel};
-use vmafx_kit::config::{AddrError, HostPort};
+use vmafx_kit::config::{AddrError, HostPorts};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
 use self::local_controller::{LocalController, StateFileError};
@@ -22,9 +22,10 @@ pub(crate) type Client = VmafxControllerClient<GrpcChannel>;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Controller")]
 pub struct RemoteArgs {
-    /// Address of the controller's gRPC service; by default the controller of `vmafx up` on this machine
-    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
-    pub controller_addr: Option<HostPort>,
+    /// Addresses of the controller's gRPC service, separated by commas; by default the controller of `vmafx up` on this
+    /// machine
+    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT,…")]
+    pub controller_addr: Option<HostPorts>,
 
     #[command(flatten)]
     channel: ChannelArgs,

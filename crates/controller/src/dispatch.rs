@@ -13,6 +13,9 @@
 //! | notifications of the store were dropped            | one of every class                                       |
 //! | nothing, for a few seconds                         | one of every class: another controller may have been cut off |
 //! | one of the last three claims a job                 | the next of its class, until a claim finds nothing       |
+//! | the jobs are kept from the node of a woken pull    | the next that fits behind it, instead                    |
+//!
+//! The pulls of a quarantined node are not queued: they sleep until the node may claim a job on trial.
 //!
 //! A pull is queued before it claims ([`Dispatch::enqueue`] before the first claim, [`WaitingPull::woken`] before each
 //! later one), so that a job that arrives between its claim and its wait still wakes it.
@@ -29,7 +32,7 @@ use vmafx_queue::TenantId;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::notification::Notification;
 
-use self::wait_queue::{WaitQueues, Wakeup};
+use self::wait_queue::{Ticket, WaitQueues, Wakeup};
 pub(crate) use self::waiting_pull::WaitingPull;
 
 /// Further pulls are answered without waiting.
@@ -115,6 +118,21 @@ impl Dispatch {
     /// A poisoned lock is taken: no operation panics halfway through a change of the queues.
     fn queues(&self) -> MutexGuard<'_, WaitQueues> {
         self.0.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until this time of the store's clock.
+    pub(crate) async fn sleep_until(&self, at: Timestamp) {
+        tokio::time::sleep_until(self.due(at)).await;
+    }
+
+    /// Passes a wake-up that one pull could not use to the next one behind it, so that it reaches each pull at most once.
+    fn forward_behind(&self, tenant: &TenantId, backends: &Arc<[String]>, wakeup: Wakeup, ticket: Ticket) {
+        match wakeup {
+            Wakeup::Job(backend) => {
+                self.queues().wake_oldest_behind(tenant, &backend, ticket);
+            }
+            Wakeup::Recheck => self.queues().wake_class_behind(tenant, backends, ticket),
+        }
     }
 
     /// Passes a wake-up that was not used to the next pull.

@@ -7,16 +7,22 @@ mod controller;
 mod convert;
 mod count;
 mod scoring;
+mod serving;
 mod status;
+
+use std::convert::Infallible;
 
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::server::HealthReporter;
+use vmafx_kit::health::ServingSignal;
+use vmafx_kit::tasks::Shutdown;
 use vmafx_proto::controller::v1::vmafx_controller_server::VmafxControllerServer;
 use vmafx_proto::scoring::v1::vmafx_scoring_server::VmafxScoringServer;
 
 use self::controller::Controller;
 pub use self::count::{CallMetrics, CountCalls};
 use self::scoring::Scoring;
+pub use self::serving::ServingLayer;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -35,7 +41,7 @@ impl Default for MessageSizes {
 }
 
 /// Everything that is served over gRPC. Authentication happens before: a call without an [`Identity`] among its
-/// extensions is refused. The reporter is for [`closing`].
+/// extensions is refused. The reporter is for [`report_health`].
 pub async fn routes(
     service: &Service,
     sizes: MessageSizes,
@@ -66,8 +72,26 @@ pub async fn routes(
     Ok((routes.routes(), health))
 }
 
-/// Reports both services as not serving, at shutdown.
-pub async fn closing(health: &HealthReporter) {
+/// Reports both services as serving while the store can be reached, and as not serving otherwise and after shutdown
+/// begins.
+pub async fn report_health(
+    health: HealthReporter,
+    serving: ServingSignal,
+    shutdown: Shutdown,
+) -> Result<(), Infallible> {
+    while shutdown.run_until_begun(serving.stopped()).await.is_some() {
+        set_not_serving(&health).await;
+        if shutdown.run_until_begun(serving.started()).await.is_none() {
+            break;
+        }
+        health.set_serving::<VmafxControllerServer<Controller>>().await;
+        health.set_serving::<VmafxScoringServer<Scoring>>().await;
+    }
+    set_not_serving(&health).await;
+    Ok(())
+}
+
+async fn set_not_serving(health: &HealthReporter) {
     health.set_not_serving::<VmafxControllerServer<Controller>>().await;
     health.set_not_serving::<VmafxScoringServer<Scoring>>().await;
 }

@@ -25,7 +25,7 @@ use crate::service::Service;
 pub fn router(service: Service, max_body_bytes: Option<usize>) -> Router {
     Router::new()
         .route(routes::JOBS, get(jobs::list).post(jobs::submit))
-        .route(routes::JOB, get(jobs::get))
+        .route(routes::JOB, get(jobs::get).patch(jobs::update))
         .route(routes::ATTEMPTS, get(jobs::attempts))
         .route(routes::EXPLAIN, get(jobs::explain))
         .route(routes::CANCEL, post(jobs::cancel))

@@ -80,7 +80,7 @@ impl fmt::Debug for Roles {
 pub struct Identity {
     /// The caller sees the jobs of this tenant only.
     pub tenant: TenantId,
-    /// For logs.
+    /// For logs, and the owner of the caller's idempotency keys.
     pub subject: String,
     pub roles: Roles,
 }

@@ -1,6 +1,7 @@
-//! Writes the heartbeats of agents to the status of their VmafxNode: `lastHeartbeat`, `assignedJobs`, `detectedDevice`.
+//! Writes the reports of agents to the status of their VmafxNode: `lastHeartbeat`, `assignedJobs`, `detectedDevice` and
+//! `quarantine`.
 //!
-//! The controller owns these three fields and the operator all others. Each side writes by server-side apply under its
+//! The controller owns these fields and the operator all others. Each side writes by server-side apply under its
 //! own field manager, so neither can change the other's fields.
 //!
 //! A resource is written at most once in [`plan::MIN_WRITE_INTERVAL`], however many controllers run: a write carries the

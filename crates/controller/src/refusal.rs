@@ -28,9 +28,18 @@ pub enum Refusal {
     OutOfRange(String),
     #[error("{0}")]
     Exhausted(String),
+    /// The store has no room for anything new.
+    #[error("{0}")]
+    StoreFull(String),
+    /// The idempotency key stands for another request.
+    #[error("idempotency_key: {0}")]
+    KeyReused(String),
     /// The same call may succeed later.
     #[error("{0}")]
     Unavailable(String),
+    /// The store cannot be reached; the cause is in the log. The call may or may not have had an effect.
+    #[error("the controller cannot reach its store; try again, at another controller if there is one")]
+    StoreUnavailable,
     /// The cause is in the log.
     #[error("internal error")]
     Internal,
@@ -53,8 +62,14 @@ impl From<vmafx_queue::StoreError> for Refusal {
         use vmafx_queue::StoreError;
         match error {
             StoreError::Cursor => Self::OutOfRange(error.to_string()),
+            StoreError::Full { .. } => Self::StoreFull(error.to_string()),
+            StoreError::KeyReused { .. } => Self::KeyReused(error.to_string()),
             StoreError::Closed => Self::Unavailable("the controller is shutting down".to_owned()),
-            StoreError::Unavailable(_) | StoreError::Corrupt { .. } | StoreError::Schema { .. } => {
+            StoreError::Unavailable(_) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+                Self::StoreUnavailable
+            }
+            StoreError::Corrupt { .. } | StoreError::Schema { .. } => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
                 Self::Internal
             }

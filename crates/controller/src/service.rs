@@ -4,7 +4,7 @@
 //! |---------------------------------------|----------------------|----------------------------------------|
 //! | submit                                | `service/submit.rs`  | writer, admin                          |
 //! | job, attempts, jobs, explain, nodes   | `service/read.rs`    | reader, writer, admin                  |
-//! | cancel, label                         | `service/change.rs`  | writer, admin                          |
+//! | cancel, label, update                 | `service/change.rs`  | writer, admin                          |
 //! | snapshot, watch                       | `service/watch.rs`   | reader, writer, admin                  |
 //! | samples                               | `service/samples.rs` | reader, writer, admin                  |
 //! | `score_and_wait`                      | `service/score.rs`   | writer, admin                          |
@@ -18,6 +18,7 @@ mod change;
 pub mod check;
 mod detached;
 mod explain;
+mod page_size;
 mod read;
 pub mod request;
 pub mod response;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
+use vmafx_kit::health::ServingSignal;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_queue::Store;
 use vmafx_queue::clock::Clock;
@@ -58,6 +60,8 @@ pub struct ServiceParts {
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
+    /// Ends streams when the store is lost.
+    pub serving: ServingSignal,
     /// Ends waiting calls.
     pub shutdown: Shutdown,
 }
@@ -99,6 +103,7 @@ struct Inner {
     metrics: ControllerMetrics,
     policy: Policy,
     limits: ServiceLimits,
+    serving: ServingSignal,
     shutdown: Shutdown,
     dispatch: Dispatch,
     subscriptions: Subscriptions,
@@ -108,7 +113,7 @@ struct Inner {
 impl Service {
     /// Waiting calls are woken by the tasks of [`crate::background`].
     pub fn new(parts: ServiceParts) -> Self {
-        let ServiceParts { store, clock, roots, metrics, policy, limits, shutdown } = parts;
+        let ServiceParts { store, clock, roots, metrics, policy, limits, serving, shutdown } = parts;
         let dispatch = Dispatch::new(clock.clone());
         let subscriptions = Subscriptions::new(limits.max_streams);
         let detached = DetachedTasks::default();
@@ -119,6 +124,7 @@ impl Service {
             metrics,
             policy,
             limits,
+            serving,
             shutdown,
             dispatch,
             subscriptions,
@@ -144,6 +150,17 @@ impl Service {
 
     pub(crate) fn subscriptions(&self) -> &Subscriptions {
         &self.0.subscriptions
+    }
+
+    /// Resolves when streams must end, with the reason.
+    fn stream_end(&self) -> impl Future<Output = Refusal> + Send + use<> {
+        let (begun, lost) = (self.0.shutdown.begun(), self.0.serving.stopped());
+        async {
+            tokio::select! {
+                () = begun => shutting_down(),
+                () = lost => Refusal::StoreUnavailable,
+            }
+        }
     }
 
     /// Waits for the releases and cancellations of calls whose callers went away. Must run after the last call and before

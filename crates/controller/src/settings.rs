@@ -14,6 +14,8 @@ mod node_status;
 mod retention;
 mod store;
 
+use std::path::PathBuf;
+
 use vmafx_kit::config::{GoDuration, ListenAddr};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
@@ -86,13 +88,37 @@ pub struct Settings {
     pub logs: LogArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Subcommand)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Subcommand)]
 pub enum Command {
     /// Serve until the process is stopped. This is the default.
     #[default]
     Serve,
     /// Migrate the schema of the store and exit.
     Migrate,
+    /// Copy the sqlite store to a new file while the controller runs.
+    ///
+    /// The copy is one consistent snapshot, is checked before the command succeeds, and needs no other file. Run it on the
+    /// machine or in the Pod of the controller, with the same `VMAFX_DB_PATH`:
+    ///
+    ///   vmafx-controller backup --to /backup/vmafx-monday.db
+    #[command(verbatim_doc_comment)]
+    Backup {
+        /// The file to create. It must not exist.
+        #[arg(long, value_name = "FILE")]
+        to: PathBuf,
+    },
+    /// Put a backup in the place of the sqlite store.
+    ///
+    /// The controller must be stopped. The backup is checked first, and the files that it replaces stay beside it with the
+    /// ending .before-restore:
+    ///
+    ///   vmafx-controller restore --from /backup/vmafx-monday.db
+    #[command(verbatim_doc_comment)]
+    Restore {
+        /// A file that `backup` made.
+        #[arg(long, value_name = "FILE")]
+        from: PathBuf,
+    },
 }
 
 impl daemon::DaemonSettings for Settings {
@@ -167,6 +193,7 @@ mod tests {
             backoff_base: Duration::from_secs(1),
             backoff_max: Duration::from_mins(1),
             max_lost_attempts: 5,
+            ..Policy::default()
         };
         assert_eq!(settings.store.policy(), Ok(policy));
         assert!(!format!("{settings:?}").contains("u:p"), "a password must not be printed");

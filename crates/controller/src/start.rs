@@ -9,10 +9,11 @@ mod readiness;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use vmafx_kit::health::Readiness;
+use vmafx_kit::health::{Readiness, ServingSignal};
 use vmafx_kit::metrics::Metrics;
 use vmafx_kit::tasks::{BoxError, TaskSet};
-use vmafx_queue::clock::{Clock, SteadyClock};
+use vmafx_queue::clock::{Clock, SystemClock};
+use vmafx_queue::sqlite::BackupSummary;
 
 use crate::auth::{AuthMetrics, Clocks};
 use crate::background;
@@ -29,15 +30,33 @@ pub struct Addresses {
     pub http: Option<SocketAddr>,
 }
 
-/// Adds the tasks that serve, or migrates the store and adds none.
+/// Adds the tasks that serve, or works on the store and adds none.
 pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxError> {
-    match settings.command.unwrap_or_default() {
+    match settings.command.clone().unwrap_or_default() {
         Command::Serve => serve(settings, tasks).await.map(drop),
         Command::Migrate => {
-            let store = settings.store.open(Arc::new(SteadyClock::start())).await?;
+            let store = settings.store.open(Arc::new(SystemClock::default())).await?;
             store.ready().await?;
             store.close().await;
             tracing::info!("the store's schema is up to date");
+            Ok(())
+        }
+        Command::Backup { to } => {
+            let copied = {
+                let (store, to) = (settings.store, to.clone());
+                move || store.back_up(&to)
+            };
+            let BackupSummary { jobs, bytes } = tokio::task::spawn_blocking(copied).await??;
+            tracing::info!(file = %to.display(), jobs, bytes, "the backup is complete");
+            Ok(())
+        }
+        Command::Restore { from } => {
+            let restored = {
+                let (store, from) = (settings.store, from.clone());
+                move || store.restore(&from)
+            };
+            let BackupSummary { jobs, bytes } = tokio::task::spawn_blocking(restored).await??;
+            tracing::info!(file = %from.display(), jobs, bytes, "the backup is in place; start the controller");
             Ok(())
         }
     }
@@ -54,8 +73,9 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     let access =
         settings.auth.open(&settings.roots, Clocks::system(), AuthMetrics::new(&mut metrics)).await?;
 
-    let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start());
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let store = settings.store.open(clock.clone()).await?;
+    let serving = ServingSignal::default();
     let service = Service::new(ServiceParts {
         store: store.clone(),
         clock: clock.clone(),
@@ -68,6 +88,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
             max_streams: settings.max_streams.min(tokio::sync::Semaphore::MAX_PERMITS),
             ..ServiceLimits::default()
         },
+        serving: serving.clone(),
         shutdown: tasks.shutdown(),
     });
     close_store_last(&service, tasks);
@@ -79,11 +100,12 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     }
 
     let readiness = Readiness::new(tasks.shutdown());
-    tasks.service("readiness", readiness::watch(store, readiness.clone(), tasks.shutdown()));
+    tasks.service("readiness", readiness::watch(store, readiness.clone(), serving.clone(), tasks.shutdown()));
     let parts = listeners::ListenerParts {
         service,
         access,
         readiness,
+        serving,
         metrics: Arc::new(metrics),
         gauges,
         calls,

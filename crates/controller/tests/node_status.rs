@@ -12,12 +12,13 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use vmafx_api::VmafxNode;
 use vmafx_controller::node_status::NodeStatusWriter;
-use vmafx_job::ScoringRequest;
+use vmafx_job::{FailureReason, ScoreResult, ScoringRequest};
 use vmafx_kit::metrics::Metrics;
 use vmafx_queue::job::Origin;
-use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode};
+use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode, Report};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::sqlite::{Options, SqliteStore};
+use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{NewJob, Store, TenantId};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 
@@ -57,6 +58,7 @@ impl Harness {
             path: directory.path().join("queue.db"),
             policy: Policy::default(),
             clock: Arc::new(clock.clone()),
+            reserve: 64 << 10,
         });
         Self {
             namespace,
@@ -94,7 +96,19 @@ impl Harness {
         let scoring =
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
         self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
-        self.store.claim(&self.tenant, agent, &[]).await.unwrap();
+        self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
+    }
+
+    /// Gives the agent a job and reports its end.
+    async fn report(&self, agent: &Credentials, result: Result<ScoreResult, (FailureReason, String)>) {
+        let scoring =
+            ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
+        self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
+        let claim = self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
+        let Claim::Job(job) = claim else { panic!("{claim:?}") };
+        let report = Report { job: job.id, attempt: Some(job.attempt), result };
+        let reported = self.store.report(&self.tenant, agent, report).await.unwrap();
+        assert!(matches!(reported, Reported::Moved { .. }), "{reported:?}");
     }
 
     async fn beat(&self, agent: &Credentials, after: Duration) {
@@ -112,7 +126,7 @@ impl Harness {
 }
 
 #[tokio::test]
-async fn the_three_fields_are_written_and_no_other_is_touched() {
+async fn the_fields_of_the_agents_are_written_and_no_other_is_touched() {
     let harness = Harness::start().await;
     let uid = harness.pool().await.uid().unwrap();
     let agent = harness.agent("pool-0", "here", &uid).await;
@@ -131,6 +145,27 @@ async fn the_three_fields_are_written_and_no_other_is_touched() {
         owners.contains(&"vmafx-controller".into()) && owners.contains(&"vmafx-operator".into()),
         "{owners:?}"
     );
+}
+
+#[tokio::test]
+async fn a_quarantine_is_shown_with_its_last_error_and_removed_with_it() {
+    let harness = Harness::start().await;
+    let agent = harness.agent("pool-0", "here", "").await;
+    // A fresh writer each time: the interval between two writes of one is real time.
+    harness.writer().round().await;
+    for _ in 0..3 {
+        harness.report(&agent, Err((FailureReason::ScratchFull, "no space".to_owned()))).await;
+    }
+    harness.writer().round().await;
+    assert_eq!(
+        harness.status().await["quarantine"],
+        json!({ "workers": 1, "connected": 1, "reason": "ScratchFull", "message": "pool-0: no space" })
+    );
+    harness.clock.advance(Duration::from_secs(5));
+    let score = ScoreResult { score: 90.0, ..ScoreResult::default() };
+    harness.report(&agent, Ok(score)).await;
+    harness.writer().round().await;
+    assert_eq!(harness.status().await["quarantine"], Value::Null);
 }
 
 #[tokio::test]

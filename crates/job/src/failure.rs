@@ -29,12 +29,27 @@ pub enum RetryClass {
     Node,
     /// The fault is temporary: a later attempt may succeed.
     Moment,
+    /// The node does not have what the job names. The node is at fault until another one reports the same; then the job is
+    /// ([`FailureReason::confirmed`]).
+    Unconfirmed,
 }
 
 impl RetryClass {
     /// Whether another attempt may succeed.
     pub const fn is_retryable(self) -> bool {
-        matches!(self, Self::Node | Self::Moment)
+        match self {
+            Self::Job | Self::Input => false,
+            Self::Node | Self::Moment | Self::Unconfirmed => true,
+        }
+    }
+
+    /// Whether the failure counts against the node that reported it. A fault of the moment does not: a store that is away
+    /// fails the jobs of every node alike.
+    pub const fn blames_node(self) -> bool {
+        match self {
+            Self::Job | Self::Input | Self::Moment => false,
+            Self::Node | Self::Unconfirmed => true,
+        }
     }
 }
 
@@ -122,6 +137,12 @@ reasons! {
     ReportNotWritten = 25, Moment;
     /// A fault of the node itself.
     Internal = 26, Node;
+    /// The node has no file at the input's path.
+    InputMissingOnNode = 27, Unconfirmed;
+    /// The node is denied access to the input, by its file system or by the input's store.
+    InputDeniedOnNode = 28, Unconfirmed;
+    /// The node has no such model file, or the model's registry denies it access.
+    ModelMissingOnNode = 29, Unconfirmed;
     /// Too many attempts ended because their node disappeared.
     NodeLost = 40, Node;
     /// The job missed its deadline.
@@ -132,6 +153,17 @@ impl FailureReason {
     /// Whether another attempt may succeed.
     pub const fn is_retryable(self) -> bool {
         self.retry_class().is_retryable()
+    }
+
+    /// The reason of a job about which two nodes report this one.
+    #[must_use]
+    pub const fn confirmed(self) -> Self {
+        match self {
+            Self::InputMissingOnNode => Self::InputNotFound,
+            Self::InputDeniedOnNode => Self::InputDenied,
+            Self::ModelMissingOnNode => Self::ModelNotFound,
+            other => other,
+        }
     }
 
     /// The reason with this name; `None` for a name of a later release.
@@ -179,7 +211,64 @@ mod tests {
         for reason in FailureReason::ALL.into_iter().filter(|reason| reason.number() < 40) {
             assert_eq!(reason.is_retryable(), reason.number() >= 20, "{reason}");
         }
-        assert!(FailureReason::Newer(27).is_retryable());
+        assert!(FailureReason::Newer(30).is_retryable());
         assert!(!FailureReason::Newer(9).is_retryable());
+    }
+
+    /// Queue and Pod mode follow this table.
+    #[test]
+    fn every_reason_has_its_class() {
+        use FailureReason as Reason;
+        use RetryClass::{Input, Job, Moment, Node, Unconfirmed};
+        let table = [
+            (
+                Job,
+                &[Reason::Unspecified, Reason::ClipsDiffer, Reason::OptionsInvalid, Reason::DeadlineExceeded]
+                    [..],
+            ),
+            (
+                Input,
+                &[
+                    Reason::InputNotFound,
+                    Reason::InputDenied,
+                    Reason::InputInvalid,
+                    Reason::InputTooLarge,
+                    Reason::ModelNotFound,
+                    Reason::ModelInvalid,
+                ],
+            ),
+            (
+                Node,
+                &[
+                    Reason::OutOfMemory,
+                    Reason::WorkerCrashed,
+                    Reason::WorkerStalled,
+                    Reason::ScratchFull,
+                    Reason::Internal,
+                    Reason::NodeLost,
+                ],
+            ),
+            (Moment, &[Reason::SourceUnreachable, Reason::ReportNotWritten]),
+            (
+                Unconfirmed,
+                &[Reason::InputMissingOnNode, Reason::InputDeniedOnNode, Reason::ModelMissingOnNode],
+            ),
+        ];
+        for (class, reasons) in table {
+            for reason in reasons {
+                assert_eq!(reason.retry_class(), class, "{reason}");
+            }
+        }
+        let listed: usize = table.iter().map(|(_, reasons)| reasons.len()).sum();
+        assert_eq!(listed, FailureReason::ALL.len());
+    }
+
+    #[test]
+    fn what_two_nodes_agree_on_is_the_inputs_fault() {
+        for reason in FailureReason::ALL {
+            let unconfirmed = reason.retry_class() == RetryClass::Unconfirmed;
+            assert_eq!(reason.confirmed() != reason, unconfirmed, "{reason}");
+            assert!(!unconfirmed || reason.confirmed().retry_class() == RetryClass::Input, "{reason}");
+        }
     }
 }

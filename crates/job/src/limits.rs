@@ -4,6 +4,8 @@ pub const MAX_URI_LENGTH: usize = 4096;
 pub const MAX_MODEL_LENGTH: usize = 1024;
 /// Names of nodes, devices and parts of a resource's identity.
 pub const MAX_NAME_LENGTH: usize = 253;
+/// The name of a training run. With a version appended, it must still be a valid tag of an OCI registry.
+pub const MAX_TRAINING_NAME_LENGTH: usize = 100;
 /// Features that a job may ask for besides those of its model.
 pub const MAX_REQUESTED_FEATURES: usize = 16;
 pub const MAX_FRAME_STEP: u32 = 10_000;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable};
+use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable};
 use vmafx_kit::daemon::{self, DaemonSettings};
 use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::logs::LogArgs;
@@ -26,7 +26,7 @@ struct Args {
 
     /// Address of the controller.
     #[arg(long, env = "VMAFX_CONTROLLER_ADDR", default_value = "localhost:9090")]
-    controller_addr: HostPort,
+    controller_addr: HostPorts,
 
     #[command(flatten)]
     channel: ChannelArgs,

@@ -6,6 +6,8 @@
 
 mod endpoint;
 mod readiness;
+mod serving;
 
 pub use endpoint::router;
 pub use readiness::{Readiness, ReadinessGate};
+pub use serving::ServingSignal;

@@ -20,6 +20,7 @@ pub mod daemon;
 pub mod health;
 pub mod logs;
 pub mod metrics;
+mod random;
 pub mod serve;
 pub mod tasks;
 pub mod tls;

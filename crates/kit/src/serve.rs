@@ -1,12 +1,14 @@
 //! Listeners, and HTTP on them.
 //!
 //! [`listen`] opens a listener, [`incoming()`] accepts its connections, with or without TLS, and [`serve_with`]
-//! (HTTP/1.1) or tonic's `serve_with_incoming_shutdown` (gRPC) serves them. Time, bytes and the number of connections
+//! (HTTP/1.1) or [`serve_grpc`] serves them. Time, bytes and the number of connections
 //! are limited; the timeouts are described in `timeouts`.
 
+mod age;
 mod args;
 mod body;
 mod connection;
+mod grpc;
 mod http;
 mod incoming;
 mod limits;
@@ -21,8 +23,10 @@ use tokio::net::TcpListener;
 use crate::config::{HostPort, ListenAddr};
 use crate::tasks::Shutdown;
 
+pub use age::ConnectionAge;
 pub use args::{GrpcArgs, HttpArgs, ServeError};
 pub use connection::ServerConnection;
+pub use grpc::{GrpcLifetimes, serve_grpc};
 pub use http::{HttpOptions, serve_with};
 pub use incoming::incoming;
 pub use limits::HttpLimits;

@@ -1,6 +1,7 @@
 //! The channel against a real gRPC server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
+#[allow(dead_code, reason = "the tests of lifetimes use the rest")]
 mod grpc;
 
 use std::fs;
@@ -10,8 +11,8 @@ use grpc::{Pki, Server, call, open_stream, unused_addr};
 use rstest::rstest;
 use tokio::time::Instant;
 use tonic::Code;
-use vmafx_kit::channel::{ChannelArgs, GrpcChannel, streaming};
-use vmafx_kit::config::{Environment, HostPort, SettingsError, parse};
+use vmafx_kit::channel::{ChannelArgs, GrpcChannel, repeatable, streaming};
+use vmafx_kit::config::{Environment, HostPort, HostPorts, SettingsError, parse};
 
 #[derive(Debug, clap::Parser)]
 struct Args {
@@ -28,7 +29,13 @@ fn args(variables: &[(&str, &str)]) -> ChannelArgs {
 }
 
 fn open(addr: &HostPort, variables: &[(&str, &str)]) -> GrpcChannel {
-    args(variables).open(addr).unwrap()
+    args(variables).open(&addr.clone().into()).unwrap()
+}
+
+/// A channel to several servers.
+fn open_all(servers: &[&HostPort]) -> GrpcChannel {
+    let list: Vec<String> = servers.iter().map(ToString::to_string).collect();
+    args(&[]).open(&list.join(",").parse().unwrap()).unwrap()
 }
 
 /// `{"exp":1700000000}`, which is in the past.
@@ -198,6 +205,92 @@ async fn a_certificate_for_another_name_is_refused() {
     assert_eq!(server.calls(), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_away_is_reported_as_such_however_often_it_is_called() {
+    let channel = open(&unused_addr().await, &[]);
+    for _ in 0..20 {
+        let status = call(&channel, "Echo", ()).await.unwrap_err();
+        assert!(status.code() == Code::Unavailable && status.message().contains("refused"), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_answer_is_passed_over() {
+    let (nobody, server) = (unused_addr().await, Server::plain().await);
+    for _ in 0..10 {
+        call(&open_all(&[&nobody, &server.addr]), "Echo", ()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_a_server_refuses_because_it_is_not_ready_is_answered_by_another_server() {
+    let (not_ready, good) = (Server::not_ready().await, Server::plain().await);
+    // The first address is chosen at random.
+    for _ in 0..20 {
+        let channel = open_all(&[&not_ready.addr, &good.addr]);
+        call(&channel, "Echo", ()).await.unwrap();
+        let before = not_ready.calls();
+        call(&channel, "Echo", ()).await.unwrap();
+        assert_eq!(not_ready.calls(), before, "the channel stays with the server that answers");
+    }
+    assert!(not_ready.calls() > 0);
+}
+
+#[tokio::test]
+async fn the_only_server_is_asked_again_and_its_refusal_is_returned() {
+    let server = Server::not_ready().await;
+    let status = call(&open(&server.addr, &[]), "Echo", ()).await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::Unavailable, "no store"));
+    assert!(server.calls() > 1);
+}
+
+#[tokio::test]
+async fn a_call_that_may_have_had_an_effect_is_repeated_only_if_it_is_repeatable() {
+    let (bad, good) = (Server::unavailable().await, Server::plain().await);
+    let mut failed = 0;
+    for _ in 0..20 {
+        let channel = open_all(&[&bad.addr, &good.addr]);
+        call(&channel, "Echo", repeatable(())).await.unwrap();
+        let channel = open_all(&[&bad.addr, &good.addr]);
+        let before = bad.calls();
+        if let Err(status) = call(&channel, "Echo", ()).await {
+            assert_eq!((status.code(), bad.calls()), (Code::Unavailable, before + 1));
+            failed += 1;
+        }
+        // The channel has left the server, so the next call is answered.
+        call(&channel, "Echo", ()).await.unwrap();
+    }
+    assert!(failed > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeatable_call_leaves_a_silent_server_within_its_deadline() {
+    let (silent, good) = (Server::silent().await, Server::plain().await);
+    for _ in 0..10 {
+        let channel = open_all(&[&silent.addr, &good.addr]);
+        call(&channel, "Echo", repeatable(())).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_because_the_server_stops_serving_moves_the_next_call() {
+    let (ending, good) = (Server::ending_streams().await, Server::plain().await);
+    let mut ended = 0;
+    for _ in 0..20 {
+        let channel = open_all(&[&ending.addr, &good.addr]);
+        let mut stream = open_stream(&channel, "Late", streaming(())).await.unwrap();
+        let answered_by_ending = ending.calls();
+        if ending.take_new_calls() > 0 {
+            let status = stream.message().await.unwrap_err();
+            assert_eq!(status.code(), Code::Unavailable);
+            ended += 1;
+            call(&channel, "Echo", ()).await.unwrap();
+            assert_eq!(ending.calls(), answered_by_ending);
+        }
+    }
+    assert!(ended > 0);
+}
+
 #[rstest]
 #[case::two_tokens(
     &[("VMAFX_CONTROLLER_TOKEN", "a"), ("VMAFX_CONTROLLER_TOKEN_FILE", "b")],
@@ -213,7 +306,7 @@ async fn a_certificate_for_another_name_is_refused() {
     "VMAFX_CONTROLLER_RPC_TIMEOUT cannot be \"0s\": every call would fail; use a timeout such as 10s"
 )]
 fn settings_that_do_not_go_together_are_refused(#[case] variables: &[(&str, &str)], #[case] expected: &str) {
-    let error = args(variables).open(&"localhost:1".parse().unwrap()).unwrap_err();
+    let error = args(variables).open(&"localhost:1".parse::<HostPorts>().unwrap()).unwrap_err();
     let invalid = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<SettingsError>());
     assert_eq!(invalid.unwrap().to_string(), expected);
 }
@@ -223,7 +316,8 @@ async fn a_file_without_certificates_is_refused_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ca.pem");
     let variables = [("VMAFX_CONTROLLER_TLS", "true"), ("VMAFX_CONTROLLER_CA_FILE", file.to_str().unwrap())];
-    let refused = || args(&variables).open(&"localhost:1".parse().unwrap()).unwrap_err().to_string();
+    let refused =
+        || args(&variables).open(&"localhost:1".parse::<HostPorts>().unwrap()).unwrap_err().to_string();
     assert_eq!(refused(), format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE)", file.display()));
     fs::write(&file, "not a certificate").unwrap();
     assert_eq!(

@@ -7,6 +7,7 @@
 //! | `reports`           | delivers finished results, however long the controller is away                      |
 //! | `outbox`            | finished results on disk, until the controller has answered                          |
 //! | `running_jobs`      | the jobs of this process, their progress, and how to stop them                      |
+//! | `lost_pulls`        | the pulls whose answer was lost, which the controller takes back                    |
 //! | `wire`              | pure: converts a job from the wire, and a result to it                              |
 //! | `controller_client` | the calls to the controller, with their timeouts and retries                        |
 //!
@@ -19,6 +20,7 @@
 //! of running jobs.
 
 mod controller_client;
+mod lost_pulls;
 mod metrics;
 mod outbox;
 mod reports;
@@ -110,7 +112,7 @@ pub fn run(
         };
         let shutdown = shutdown.clone();
         tasks.service(format!("slot-{number}"), async move {
-            slot.run(shutdown).await;
+            Box::pin(slot.run(shutdown)).await;
             Ok::<_, BoxError>(())
         });
     }

@@ -123,11 +123,11 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// The command's JSON is the report; other formats need more than it contains.
 fn save(text: &str, report: &Path) -> Result<(), Failure> {
-    let failed = |message: String| Failure::new(FailureReason::ReportNotWritten, message);
     if report.extension().is_none_or(|ending| ending != ReportFormat::Json.name()) {
-        return Err(failed(
-            "an external engine writes its report as JSON only: end the report's address in .json".to_owned(),
-        ));
+        let message = "an external engine writes its report as JSON only: end the report's address in .json";
+        return Err(Failure::new(FailureReason::OptionsInvalid, message));
     }
-    fs::write(report, text).map_err(|error| failed(format!("cannot write the report: {error}")))
+    fs::write(report, text).map_err(|error| {
+        Failure::new(FailureReason::ReportNotWritten, format!("cannot write the report: {error}"))
+    })
 }

@@ -184,8 +184,9 @@ impl Fetcher {
 
 pub(crate) fn local_failure(redacted: &str, error: &LocalError) -> Failure {
     let reason = match error {
-        LocalError::Outside | LocalError::Denied(_) => FailureReason::InputDenied,
-        LocalError::NotFound => FailureReason::InputNotFound,
+        LocalError::Outside => FailureReason::InputDenied,
+        LocalError::Denied(_) => FailureReason::InputDeniedOnNode,
+        LocalError::NotFound => FailureReason::InputMissingOnNode,
         LocalError::NotRegular(_) => FailureReason::InputInvalid,
         LocalError::Swapped | LocalError::Io(_) => FailureReason::SourceUnreachable,
     };

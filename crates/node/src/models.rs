@@ -104,5 +104,5 @@ fn unknown(name: &str, note: &str) -> Failure {
     };
     let hint =
         if nearest.is_empty() { String::new() } else { format!("; did you mean {}?", nearest.join(" or ")) };
-    Failure::new(FailureReason::ModelNotFound, format!("there is no model {shown:?} {note}{hint}"))
+    Failure::new(FailureReason::ModelMissingOnNode, format!("there is no model {shown:?} {note}{hint}"))
 }

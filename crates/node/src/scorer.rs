@@ -11,9 +11,11 @@
 //! | the ending of the report's address tells its format                     | `the_ending_of_the_reports_address_tells_…`     |
 //! | a job whose worker crashes gets a second worker, and no third           | `a_job_whose_worker_crashes_gets_a_second_one…` |
 
+mod clip_sizes;
 mod settings;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -22,16 +24,17 @@ use vmafx_job::{
     Backend, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult, ScoringRequest,
 };
 
-use crate::fetch::{FetchProblem, FetchedFile, Fetcher, StoreVariables};
+use crate::fetch::{FetchProblem, FetchedFile, Fetcher, Progress, StoreVariables};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::SlotShare;
-use crate::models::{Models, RegistryCredentials};
+use crate::models::{Models, RegistryCredentials, ResolvedModel};
 use crate::paths::local::LocalFile;
 use crate::paths::{RedactedUri, ScoringRoots};
 use crate::publish::{Publisher, WriteMode};
 use crate::scratch::Scratch;
 use crate::task::{ClipFile, ExternalEngine, Task, WorkerLimits};
 
+use clip_sizes::ClipSizes;
 pub use settings::{ScorerError, ScorerSettings};
 
 /// A report has a few hundred bytes per frame.
@@ -130,12 +133,7 @@ impl Scorer {
                 self.publisher.check_absent(uri, &roots).await?;
             }
         }
-        let fetch = |uri| self.fetcher.fetch(uri, &roots, cancel, &|_| {});
-        let (reference, distorted, model) = tokio::try_join!(
-            fetch(request.reference.as_str()),
-            fetch(request.distorted.as_str()),
-            self.models.find(request.model.as_deref().unwrap_or_default(), cancel)
-        )?;
+        let (reference, distorted, model) = self.gather(request, &roots, cancel).await?;
         let directory = self.scratch.job_directory().map_err(|error| {
             let problem = FetchProblem::from(error);
             Failure::new(problem.reason(), problem.to_string())
@@ -168,6 +166,36 @@ impl Scorer {
             details.report_uri.clone_from(uri);
         }
         Ok(result)
+    }
+
+    /// Fetches the clips and finds the model.
+    async fn gather(
+        &self,
+        request: &ScoringRequest,
+        roots: &ScoringRoots,
+        cancel: &CancellationToken,
+    ) -> Result<(Arc<FetchedFile>, Arc<FetchedFile>, ResolvedModel), Failure> {
+        let sizes = ClipSizes::new(&self.scratch);
+        let (reference, distorted) = (request.reference.as_str(), request.distorted.as_str());
+        let first = |progress: Progress| sizes.declare(0, progress.of);
+        // A clip that is compared with itself is downloaded once.
+        let second = |progress: Progress| {
+            if reference != distorted {
+                sizes.declare(1, progress.of);
+            }
+        };
+        let gathered = async {
+            tokio::try_join!(
+                self.fetcher.fetch(reference, roots, cancel, &first),
+                self.fetcher.fetch(distorted, roots, cancel, &second),
+                self.models.find(request.model.as_deref().unwrap_or_default(), cancel)
+            )
+        };
+        tokio::select! {
+            biased;
+            failure = sizes.exceeded() => Err(failure),
+            gathered = gathered => gathered,
+        }
     }
 
     /// Checks everything that can be known before anything is fetched; returns the report's format if one is asked for.

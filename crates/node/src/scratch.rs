@@ -17,7 +17,7 @@
 //! **Space** is reserved before it is used: a download's declared length at once, an undeclared one in steps. A reservation
 //! that does not fit waits for other jobs, in order of arrival, but not for long (`VMAFX_SCRATCH_WAIT`): two jobs that each
 //! hold one input and wait for the space of the other would wait forever. The one that gives up fails with `ScratchFull`,
-//! and may succeed on another node. The limit is that of one process; the free space of the file system is checked besides.
+//! and is tried again later or on another node. A job whose clips exceed the whole space fails for good. The limit is that of one process; the free space of the file system is checked besides.
 
 mod agent_directory;
 mod byte_size;
@@ -116,6 +116,16 @@ impl Scratch {
     ) -> Result<Reservation, ScratchFull> {
         let wait = if mode == ReserveMode::Wait { self.0.wait } else { Duration::ZERO };
         self.0.quota.reserve(bytes, held, wait).await
+    }
+
+    /// The space that a job has if it is alone.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.0.quota.capacity()
+    }
+
+    /// The space that a file of this length reserves.
+    pub(crate) fn occupied(length: u64) -> u64 {
+        quota::occupied(length)
     }
 
     /// A new file without reserved space.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr};
+use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 use vmafx_proto::controller::v1::ResourceRef;
@@ -21,9 +21,9 @@ use crate::scorer::ScorerSettings;
     after_help = "`vmafx-node run-once` scores one pair of clips and exits: see `vmafx-node run-once --help`."
 )]
 pub struct Settings {
-    /// Address of the controller's gRPC service.
-    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
-    pub controller_addr: HostPort,
+    /// Addresses of the controller's gRPC service, separated by commas.
+    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT,…")]
+    pub controller_addr: HostPorts,
 
     #[command(flatten)]
     pub(crate) channel: ChannelArgs,

@@ -21,16 +21,21 @@ use crate::error::{ApiError, Retry, call};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limits of the API server.
-const MAX_NOTE_LENGTH: usize = 1024;
+/// Limits of the API server. It counts the bytes of a note and of an instance, not their characters.
+const MAX_NOTE_BYTES: usize = 1024;
 const MAX_NAME_LENGTH: usize = 253;
-const MAX_INSTANCE_LENGTH: usize = 128;
+const MAX_INSTANCE_BYTES: usize = 128;
 
 /// The name that Kubernetes' own components would give: the object's name and a unique id.
 fn event_name(object: &str, id: Uuid) -> String {
     let id = id.simple().to_string();
     let object: String = object.chars().take(MAX_NAME_LENGTH - 1 - id.len()).collect();
     format!("{}.{id}", object.trim_end_matches(['.', '-']))
+}
+
+/// The beginning of a text, in whole characters.
+fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +125,11 @@ impl EventRecorder {
             },
             action: Some(event.reason.as_str().to_owned()),
             reason: Some(event.reason.as_str().to_owned()),
-            note: Some(event.note.chars().take(MAX_NOTE_LENGTH).collect()),
+            note: Some(cut(&event.note, MAX_NOTE_BYTES).to_owned()),
             type_: Some(format!("{:?}", event.severity)),
             event_time: Some(MicroTime(Timestamp::now())),
             reporting_controller: Some(format!("{}/{FIELD_MANAGER}", vmafx_api::GROUP)),
-            reporting_instance: Some(self.instance.chars().take(MAX_INSTANCE_LENGTH).collect()),
+            reporting_instance: Some(cut(&self.instance, MAX_INSTANCE_BYTES).to_owned()),
             regarding: Some(about),
             ..Event::default()
         };
@@ -135,6 +140,14 @@ impl EventRecorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_cut_by_bytes_between_two_characters() {
+        assert_eq!(cut("short", MAX_NOTE_BYTES), "short");
+        let note = format!("x{}", "ü".repeat(MAX_NOTE_BYTES));
+        assert_eq!(cut(&note, MAX_NOTE_BYTES).len(), MAX_NOTE_BYTES - 1);
+        assert_eq!(cut("日本", 4), "日");
+    }
 
     #[test]
     fn names_are_those_that_the_api_server_takes() {

@@ -13,11 +13,13 @@
 //! | [`reconcile`]         | one pass: rounds of plan and apply, then the status                                |
 //! | [`request`]           | converts a resource into its submission to the controller; pure                    |
 //! | [`label`]             | ground truths that are set after the submission; [`late_label`]: after the end     |
+//! | [`update`]            | changes of a resource after its submission; pure                                   |
 //! | [`cached_job`]        | what is cached of a resource: all of it while it is open, very little afterwards   |
 //! | [`tracked`]           | what was observed of an open resource and is not in its status yet                 |
 //! | [`controller_client`] | the calls to the controller                                                        |
 //! | [`controller_cache`]  | the newest revision of each of the controller's jobs, filled by [`job_stream`]     |
-//! | [`sweep`]             | cancels jobs of the controller whose resource is gone                              |
+//! | [`refresh`]           | asks about open jobs of which nothing was heard, although the stream is live       |
+//! | [`sweep`]             | cancels jobs of the controller whose resource is gone; [`orphan`]: which, pure     |
 //! | [`start`]             | runs all of this while this operator is the leader                                 |
 
 pub mod apply;
@@ -33,14 +35,17 @@ pub mod label;
 pub mod late_label;
 pub mod metrics;
 pub mod observe;
+pub mod orphan;
 pub mod plan;
 pub mod reconcile;
+pub mod refresh;
 pub mod request;
 pub mod start;
 pub mod status;
 pub mod sweep;
 pub mod timing;
 pub mod tracked;
+pub mod update;
 
 pub use self::cached_job::{CachedJob, CachedJobState};
 pub use self::reconcile::JobReconciler;

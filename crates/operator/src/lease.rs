@@ -17,10 +17,12 @@
 //! | [`election`] | requests and retry delays                             |
 //! | [`permit`]   | whether a write may be sent now                       |
 //! | [`holder`]   | the unique identity of a process                      |
+//! | [`installation`] | the identity that successive leaders share        |
 
 pub mod args;
 pub mod election;
 pub mod holder;
+pub mod installation;
 pub mod metrics;
 pub mod permit;
 mod record;
@@ -28,5 +30,6 @@ mod record;
 pub use args::{LeaseArgs, LeaseSettings};
 pub use election::Election;
 pub use holder::holder_identity;
+pub use installation::Installation;
 pub use metrics::LeaseMetrics;
 pub use permit::Permit;

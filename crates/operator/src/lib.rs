@@ -2,7 +2,7 @@
 //!
 //! | module         | holds                                                                                     |
 //! |----------------|-------------------------------------------------------------------------------------------|
-//! | [`settings`]   | environment variables and command line                                                    |
+//! | [`settings`], [`controllers`] | environment variables and command line; which kinds are reconciled         |
 //! | [`start`], `watches` | from settings to a running operator; every watched kind                             |
 //! | [`runtime`]    | watches, caches, the work queue and the workers that take from it                         |
 //! | [`client`]     | the client for the API server: deadlines, metrics, and the gate that every write passes   |
@@ -11,6 +11,7 @@
 //! | [`workload`]   | the StatefulSet of a node or training with its Service and disruption budget              |
 //! | [`render`]     | what all rendered objects have in common                                                  |
 //! | [`webhook`]    | the admission webhooks                                                                    |
+//! | [`http_client`]| the client that probes the controller and polls trainers                                  |
 //! | [`crds`]       | installs the custom resource definitions                                                  |
 //! | [`rbac`], [`reserved`] | the operator's permissions, and the names that users may not set, each in one table |
 //! | [`events`], [`conditions`], [`status`] | events, conditions and the write of a status                      |
@@ -18,9 +19,11 @@
 pub mod client;
 pub mod cluster;
 pub mod conditions;
+pub mod controllers;
 pub mod crds;
 pub mod error;
 pub mod events;
+pub mod http_client;
 pub mod job;
 pub mod key;
 pub mod lease;

@@ -10,7 +10,7 @@
 //!
 //! [`Workloads::apply`]: crate::workload::Workloads::apply
 //!
-//! `lastHeartbeat`, `assignedJobs` and `detectedDevice` are the controller's fields: the operator reads them and never
+//! `lastHeartbeat`, `assignedJobs`, `detectedDevice` and `quarantine` are the controller's fields: the operator reads them and never
 //! writes them. A status is applied as the set of fields that it names, so they cannot be overwritten by accident.
 
 pub mod health;

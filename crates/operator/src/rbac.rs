@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::cluster;
+use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::webhook::args;
 
 /// A part of the operator that has a role of its own.
@@ -39,8 +40,9 @@ pub struct RbacGrant {
     pub names: &'static [&'static str],
 }
 
-/// Default name of the Lease. Another `VMAFX_OPERATOR_LEADER_ELECTION_ID` needs another role.
-const LEASE: &str = "vmafx-operator.vmafx.dev";
+/// Stands for the default name of the Lease, which is that of the kinds of the role. Another
+/// `VMAFX_OPERATOR_LEADER_ELECTION_ID` needs another role.
+const LEASE: &str = "LEASE";
 
 const fn grant(
     part: OperatorPart,
@@ -160,28 +162,39 @@ pub struct RoleFile {
 }
 
 pub fn files() -> Vec<RoleFile> {
-    let all = |_: OperatorPart| true;
-    let job = |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Job);
-    let node =
-        |part: OperatorPart| matches!(part, OperatorPart::All | OperatorPart::Workload | OperatorPart::Node);
-    let training = |part: OperatorPart| {
-        matches!(part, OperatorPart::All | OperatorPart::Workload | OperatorPart::Training)
-    };
-    vec![
-        RoleFile { name: "role.yaml", objects: roles("vmafx-operator", all) },
-        RoleFile { name: "role_vmafxjob.yaml", objects: roles("vmafx-operator-vmafxjob", job) },
-        RoleFile { name: "role_vmafxnode.yaml", objects: roles("vmafx-operator-vmafxnode", node) },
-        RoleFile {
-            name: "role_vmafxmodeltraining.yaml",
-            objects: roles("vmafx-operator-vmafxmodeltraining", training),
+    let all =
+        RoleFile { name: "role.yaml", objects: roles("vmafx-operator", &ReconciledKind::ALL, |_| true) };
+    let of_kind = ReconciledKind::ALL.into_iter().map(|kind| RoleFile {
+        name: match kind {
+            ReconciledKind::Job => "role_vmafxjob.yaml",
+            ReconciledKind::Node => "role_vmafxnode.yaml",
+            ReconciledKind::Training => "role_vmafxmodeltraining.yaml",
         },
-    ]
+        objects: roles(&format!("vmafx-operator-{}", kind.name()), &[kind], |part| part.is_of(kind)),
+    });
+    std::iter::once(all).chain(of_kind).collect()
 }
 
-/// ClusterRole and Role of the parts that `includes` selects.
-fn roles(name: &str, includes: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
+impl OperatorPart {
+    /// Whether an operator for this kind alone has the part.
+    const fn is_of(self, kind: ReconciledKind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Job => matches!(kind, ReconciledKind::Job),
+            Self::Node => matches!(kind, ReconciledKind::Node),
+            Self::Training => matches!(kind, ReconciledKind::Training),
+            Self::Workload => matches!(kind, ReconciledKind::Node | ReconciledKind::Training),
+            Self::Webhook => false,
+        }
+    }
+}
+
+/// ClusterRole and Role of the parts that `includes` selects, for an operator of these kinds.
+fn roles(name: &str, kinds: &[ReconciledKind], includes: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
+    let lease = ReconciledKinds::new(kinds).lease();
     let rules = |scope: GrantScope| -> Vec<Value> {
-        TABLE.iter().filter(|grant| grant.scope == scope && includes(grant.part)).map(rule).collect()
+        let granted = TABLE.iter().filter(|grant| grant.scope == scope && includes(grant.part));
+        granted.map(|grant| rule(grant, &lease)).collect()
     };
     let role = |kind: &str, scope: GrantScope| {
         json!({
@@ -194,14 +207,15 @@ fn roles(name: &str, includes: impl Fn(OperatorPart) -> bool) -> Vec<Value> {
     vec![role("ClusterRole", GrantScope::Cluster), role("Role", GrantScope::Own)]
 }
 
-fn rule(grant: &RbacGrant) -> Value {
+fn rule(grant: &RbacGrant, lease: &str) -> Value {
     let mut rule = json!({
         "apiGroups": [grant.group],
         "resources": [grant.resource],
         "verbs": grant.verbs,
     });
     if !grant.names.is_empty() {
-        rule["resourceNames"] = json!(grant.names);
+        let name = |name: &&str| if *name == LEASE { lease.to_owned() } else { (*name).to_owned() };
+        rule["resourceNames"] = grant.names.iter().map(name).collect();
     }
     rule
 }

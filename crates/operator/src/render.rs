@@ -47,6 +47,11 @@ pub struct RenderedWorkload {
 pub enum RenderError {
     #[error("no image: set spec.image, or {setting} on the operator")]
     NoImage { setting: &'static str },
+    /// Only of an object that was created before the API server refused such names.
+    #[error(
+        "metadata.name has more than {max} characters, so the trainer cannot use it as a tag: create a new VmafxModelTraining with a shorter name"
+    )]
+    LongName { max: usize },
     #[error(transparent)]
     Template(#[from] InvalidTemplate),
     #[error("the spec does not make a StatefulSet: {0}")]

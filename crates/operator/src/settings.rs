@@ -2,10 +2,11 @@
 
 use url::Url;
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable, SettingsError};
+use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable, SettingsError};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
+use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::job::in_pod::render::JobDefaults;
 use crate::lease::LeaseArgs;
 use crate::node::render::{GpuResources, NodeDefaults};
@@ -37,6 +38,12 @@ pub struct Settings {
     #[arg(long, env = "VMAFX_OPERATOR_CONCURRENCY", value_name = "NUMBER", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=256))]
     pub concurrency: usize,
+
+    /// Kinds of resources that this operator reconciles: job, node, training. An operator for some of them has a lease of its
+    /// own and needs only their role.
+    #[arg(long, env = "VMAFX_OPERATOR_CONTROLLERS", value_name = "LIST", value_delimiter = ',',
+          value_enum, default_values_t = ReconciledKind::ALL)]
+    pub controllers: Vec<ReconciledKind>,
 
     /// The namespace that the operator runs in; by default the namespace of its credentials.
     #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
@@ -72,9 +79,10 @@ pub enum Command {
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ControllerArgs {
-    /// gRPC address of the controller; by default that of the Service vmafx-controller in the operator's namespace.
-    #[arg(long, env = "VMAFX_CONTROLLER_GRPC_ADDR", value_name = "HOST:PORT")]
-    pub controller_grpc_addr: Option<HostPort>,
+    /// gRPC addresses of the controller, separated by commas; by default that of the Service vmafx-controller in the
+    /// operator's namespace.
+    #[arg(long, env = "VMAFX_CONTROLLER_GRPC_ADDR", value_name = "HOST:PORT,…")]
+    pub controller_grpc_addr: Option<HostPorts>,
 
     /// HTTP address of the controller with its scheme; by default that of the same Service.
     #[arg(long, env = "VMAFX_CONTROLLER_HTTP_ADDR", value_name = "URL")]
@@ -90,7 +98,7 @@ pub struct ControllerArgs {
 
 impl ControllerArgs {
     /// The address for workers, trainers and the operator itself.
-    pub fn grpc(&self, namespace: &str) -> Result<HostPort, SettingsError> {
+    pub fn grpc(&self, namespace: &str) -> Result<HostPorts, SettingsError> {
         self.controller_grpc_addr.clone().map_or_else(|| default_grpc(namespace), Ok)
     }
 
@@ -111,9 +119,9 @@ impl ControllerArgs {
     }
 }
 
-fn default_grpc(namespace: &str) -> Result<HostPort, SettingsError> {
+fn default_grpc(namespace: &str) -> Result<HostPorts, SettingsError> {
     let address = format!("{}:9090", service(namespace));
-    address.parse().map_err(|error: <HostPort as std::str::FromStr>::Err| SettingsError::Value {
+    address.parse().map_err(|error: <HostPorts as std::str::FromStr>::Err| SettingsError::Value {
         variable: "POD_NAMESPACE".to_owned(),
         value: namespace.to_owned(),
         reason: error.to_string(),
@@ -178,8 +186,12 @@ pub struct WorkerArgs {
 }
 
 impl Settings {
+    pub fn kinds(&self) -> ReconciledKinds {
+        ReconciledKinds::new(&self.controllers)
+    }
+
     /// How Pods that the operator renders reach the controller.
-    pub fn controller_access(&self, address: &HostPort) -> ControllerAccess {
+    pub fn controller_access(&self, address: &HostPorts) -> ControllerAccess {
         let controller = &self.controller;
         let channel = &controller.channel;
         ControllerAccess {
@@ -192,7 +204,7 @@ impl Settings {
         }
     }
 
-    pub fn node_defaults(&self, controller: &HostPort) -> NodeDefaults {
+    pub fn node_defaults(&self, controller: &HostPorts) -> NodeDefaults {
         let workers = &self.workers;
         NodeDefaults {
             image: workers.node_image.clone(),
@@ -203,7 +215,7 @@ impl Settings {
         }
     }
 
-    pub fn trainer_defaults(&self, controller: &HostPort) -> TrainerDefaults {
+    pub fn trainer_defaults(&self, controller: &HostPorts) -> TrainerDefaults {
         TrainerDefaults {
             image: self.trainers.trainer_image.clone(),
             controller: self.controller_access(controller),
@@ -289,7 +301,7 @@ mod tests {
         assert_eq!(settings.metrics_addr.to_string(), ":8081");
         assert_eq!(settings.health_probe_addr.to_string(), ":8082");
         assert_eq!(settings.graceful_shutdown.to_string(), "30s");
-        assert_eq!(settings.lease.settings(), Ok(None));
+        assert_eq!(settings.lease.settings(&settings.kinds()), Ok(None));
         assert_eq!(settings.webhook.webhook_port, 0);
         let controller = &settings.controller;
         let grpc = controller.grpc("vmafx").unwrap().to_string();

@@ -3,7 +3,6 @@
 //! Every replica watches, so that its caches are complete when it becomes the leader, and serves webhooks, health and
 //! metrics. Only the leader reconciles.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,12 +14,14 @@ use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
+use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::crds;
 use crate::events::EventRecorder;
+use crate::http_client::{ReloadingClient, system_client};
 use crate::job::in_pod::PodJobs;
 use crate::job::metrics::JobMetrics;
 use crate::job::start::Jobs;
-use crate::lease::{Election, LeaseMetrics, Permit, holder_identity};
+use crate::lease::{Election, Installation, LeaseMetrics, Permit, holder_identity};
 use crate::node::NodeReconciler;
 use crate::node::probe::Prober;
 use crate::runtime::{Cache, Cached, Controller, Notifier, Reconcile, RuntimeMetrics};
@@ -47,19 +48,28 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
     let (requests, leases) = (ClientMetrics::new(&mut registry), LeaseMetrics::new(&mut registry));
     let holder = holder_identity(&Environment::of_process());
 
+    let kinds = settings.kinds();
     let ungated = client::build(&config, Permit::always(), &requests)?;
     let election = settings
         .lease
-        .settings()?
+        .settings(&kinds)?
         .map(|lease| Election::new(ungated.clone(), &namespace, lease, holder.clone(), leases.clone()));
     let permit = election.as_ref().map_or_else(Permit::always, Election::permit);
+    let installation = election.as_ref().map(Election::installation).unwrap_or_default();
     let gated = client::build(&config, permit, &requests)?;
 
     let runtime = RuntimeMetrics::new(&mut registry);
-    let watches = Watches::start(&ungated, &readiness, &runtime, tasks);
+    let watches = Watches::start(&ungated, &kinds, &readiness, &runtime, tasks);
     let recorder = EventRecorder::new(gated.clone(), holder, &mut registry);
-    let parts =
-        Parts { settings: &settings, namespace: &namespace, client: gated, recorder, watches, runtime };
+    let parts = Parts {
+        settings: &settings,
+        namespace: &namespace,
+        client: gated,
+        recorder,
+        watches,
+        installation,
+        runtime,
+    };
     let reconcilers = parts.reconcilers(&mut registry).await?;
     webhook::start(&settings.webhook, &namespace, ungated, &readiness, &mut registry, tasks).await?;
     serve_pages(&settings, readiness, registry, tasks).await?;
@@ -82,12 +92,13 @@ struct Parts<'a> {
     client: Client,
     recorder: EventRecorder,
     watches: Watches,
+    installation: Installation,
     runtime: RuntimeMetrics,
 }
 
 impl Parts<'_> {
     async fn reconcilers(self, registry: &mut Metrics) -> Result<Reconcilers, BoxError> {
-        let Self { settings, namespace, client, recorder, watches, runtime } = self;
+        let Self { settings, namespace, client, recorder, watches, installation, runtime } = self;
         let controller = settings.controller.http(namespace)?;
         let grpc = settings.controller.grpc(namespace)?;
         let metrics = WorkloadMetrics::new(registry);
@@ -97,12 +108,15 @@ impl Parts<'_> {
             client: client.clone(),
             nodes: watches.nodes.clone(),
             workloads: Arc::clone(&workloads),
-            prober: Prober::new(http_client(ca_file, controller.scheme() == "https").await?, &controller),
+            prober: Prober::new(
+                ReloadingClient::open(ca_file, controller.scheme() == "https").await?,
+                &controller,
+            ),
             recorder: recorder.clone(),
             defaults: settings.node_defaults(&grpc),
         };
         let trainer_url = settings.trainers.trainer_url.clone();
-        let http = http_client(None, trainer_url.is_https()).await?;
+        let http = system_client(trainer_url.is_https())?;
         let trainings = TrainingReconciler {
             client: client.clone(),
             trainings: watches.trainings.clone(),
@@ -123,19 +137,22 @@ impl Parts<'_> {
             notifier: watches.notifiers.jobs.clone(),
             channel: settings.controller.channel.open(&grpc)?,
             cluster: settings.controller.cluster.clone(),
+            installation,
             recorder,
             at_once: settings.concurrency,
             metrics: JobMetrics::new(registry),
             runtime: runtime.clone(),
         };
         let (nodes, trainings) = (Arc::new(nodes), Arc::new(trainings));
-        Ok(Reconcilers { jobs, nodes, trainings, watches, concurrency: settings.concurrency, runtime })
+        let (kinds, concurrency) = (settings.kinds(), settings.concurrency);
+        Ok(Reconcilers { kinds, jobs, nodes, trainings, watches, concurrency, runtime })
     }
 }
 
 /// The reconcilers of all kinds, which run while this operator leads.
 #[derive(Clone)]
 struct Reconcilers {
+    kinds: ReconciledKinds,
     jobs: Jobs,
     nodes: Arc<NodeReconciler>,
     trainings: Arc<TrainingReconciler>,
@@ -151,11 +168,26 @@ impl Reconcilers {
         }
         let Watches { nodes, trainings, notifiers, .. } = &self.watches;
         tokio::try_join!(
-            self.control(Arc::clone(&self.nodes), &notifiers.nodes, nodes, shutdown.clone()),
-            self.control(Arc::clone(&self.trainings), &notifiers.trainings, trainings, shutdown.clone()),
-            self.jobs.clone().lead(shutdown)
+            self.only(
+                ReconciledKind::Node,
+                self.control(Arc::clone(&self.nodes), &notifiers.nodes, nodes, shutdown.clone())
+            ),
+            self.only(
+                ReconciledKind::Training,
+                self.control(Arc::clone(&self.trainings), &notifiers.trainings, trainings, shutdown.clone())
+            ),
+            self.only(ReconciledKind::Job, self.jobs.clone().lead(shutdown.clone()))
         )?;
         Ok(())
+    }
+
+    /// Runs the work if this operator reconciles the kind.
+    async fn only(
+        &self,
+        kind: ReconciledKind,
+        work: impl Future<Output = Result<(), BoxError>>,
+    ) -> Result<(), BoxError> {
+        if self.kinds.includes(kind) { work.await } else { Ok(()) }
     }
 
     /// Reconciles every cached resource of a kind, then those that change.
@@ -173,23 +205,6 @@ impl Reconcilers {
         controller.run(first, shutdown).await?;
         Ok(())
     }
-}
-
-/// A client for requests to the controller or to trainers, which share its connections.
-pub(crate) async fn http_client(ca_file: Option<&Path>, https: bool) -> Result<reqwest::Client, BoxError> {
-    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-    let builder = match ca_file {
-        Some(file) => {
-            let pem = tokio::fs::read(file).await.map_err(|error| {
-                format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display())
-            })?;
-            builder.tls_certs_only(reqwest::Certificate::from_pem_bundle(&pem)?)
-        }
-        None if https => builder,
-        // A minimal image has no certificate authorities, which plain HTTP does not need.
-        None => builder.tls_certs_only([]),
-    };
-    Ok(builder.build()?)
 }
 
 /// Serves health and metrics until all other tasks have stopped.

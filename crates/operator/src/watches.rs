@@ -15,6 +15,7 @@ use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
 use vmafx_kit::health::Readiness;
 use vmafx_kit::tasks::TaskSet;
 
+use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::job;
 use crate::job::in_pod::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::key::ObjectKey;
@@ -47,6 +48,7 @@ pub(crate) struct Notifiers {
 impl Watches {
     pub(crate) fn start(
         client: &Client,
+        kinds: &ReconciledKinds,
         readiness: &Readiness,
         metrics: &RuntimeMetrics,
         tasks: &mut TaskSet,
@@ -54,20 +56,33 @@ impl Watches {
         let notifiers = Notifiers::default();
         let Notifiers { jobs, nodes, trainings } = &notifiers;
         let mut registry = Registry { readiness, metrics, tasks, listed: Vec::new() };
+        let (of_jobs, of_nodes, of_trainings) = (
+            kinds.includes(ReconciledKind::Job),
+            kinds.includes(ReconciledKind::Node),
+            kinds.includes(ReconciledKind::Training),
+        );
+        let of_workloads = kinds.has_workloads();
         Self {
-            jobs: registry.start(
+            jobs: registry.start_if(
+                of_jobs,
                 "vmafxjobs",
                 Watch::new(WatchedKind::Job, client.clone(), <job::CachedJob as From<VmafxJob>>::from)
                     .notifies(jobs.clone(), own_key),
             ),
-            batch_jobs: registry.start("jobs", job::in_pod::watch::jobs(client.clone(), jobs.clone())),
-            pods: registry.start("pods", job::in_pod::watch::pods(client.clone(), jobs.clone())),
-            nodes: registry.start(
+            batch_jobs: registry.start_if(
+                of_jobs,
+                "jobs",
+                job::in_pod::watch::jobs(client.clone(), jobs.clone()),
+            ),
+            pods: registry.start_if(of_jobs, "pods", job::in_pod::watch::pods(client.clone(), jobs.clone())),
+            nodes: registry.start_if(
+                of_nodes,
                 "vmafxnodes",
                 Watch::new(WatchedKind::Node, client.clone(), <CachedNode as From<VmafxNode>>::from)
                     .notifies(nodes.clone(), own_key),
             ),
-            trainings: registry.start(
+            trainings: registry.start_if(
+                of_trainings,
                 "vmafxmodeltrainings",
                 Watch::new(
                     WatchedKind::Training,
@@ -77,7 +92,8 @@ impl Watches {
                 .notifies(trainings.clone(), own_key),
             ),
             workloads: WorkloadCaches {
-                stateful_sets: registry.start(
+                stateful_sets: registry.start_if(
+                    of_workloads,
                     "statefulsets",
                     Watch::new(
                         WatchedKind::StatefulSet,
@@ -87,13 +103,15 @@ impl Watches {
                     .notifies(nodes.clone(), concerned::<VmafxNode, _>(NODE))
                     .notifies(trainings.clone(), concerned::<VmafxModelTraining, _>(TRAINER)),
                 ),
-                services: registry.start(
+                services: registry.start_if(
+                    of_workloads,
                     "services",
                     Watch::new(WatchedKind::Service, client.clone(), ChildSnapshot::of::<Service>)
                         .notifies(nodes.clone(), concerned::<VmafxNode, _>(NODE))
                         .notifies(trainings.clone(), concerned::<VmafxModelTraining, _>(TRAINER)),
                 ),
-                budgets: registry.start(
+                budgets: registry.start_if(
+                    of_nodes,
                     "poddisruptionbudgets",
                     Watch::new(
                         WatchedKind::PodDisruptionBudget,
@@ -123,13 +141,17 @@ struct Registry<'a> {
 }
 
 impl Registry<'_> {
-    /// Starts a watch as a task; `resource` names its readiness gate, which opens when the first list is complete.
-    fn start<K, V>(&mut self, resource: &'static str, watch: Watch<K, V>) -> Cache<V>
+    /// Starts a watch as a task; `resource` names its readiness gate, which opens when the first list is complete. A kind that
+    /// nothing here needs is not watched, because the role may not permit it: its cache stays empty.
+    fn start_if<K, V>(&mut self, needed: bool, resource: &'static str, watch: Watch<K, V>) -> Cache<V>
     where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
         V: Cached,
     {
         let cache = watch.cache();
+        if !needed {
+            return cache;
+        }
         self.listed.push(watch.listed());
         let gate = self.readiness.gate(resource, "is being listed");
         let run = watch.run(gate, self.metrics.clone(), self.tasks.shutdown());

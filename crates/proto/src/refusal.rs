@@ -16,14 +16,24 @@ const DOMAIN: &str = "vmafx.dev";
 pub enum RefusalReason {
     /// A clip or a report is outside the scoring roots of the tenant.
     OutsideScoringRoots,
+    /// The controller cannot use its store now. The call may or may not have had an effect.
+    StoreUnavailable,
+    /// The controller's store has no room for anything new.
+    StoreFull,
+    /// The idempotency key stands for another request of the same submitter.
+    IdempotencyKeyReused,
 }
 
 impl RefusalReason {
-    const ALL: [Self; 1] = [Self::OutsideScoringRoots];
+    const ALL: [Self; 4] =
+        [Self::OutsideScoringRoots, Self::StoreUnavailable, Self::StoreFull, Self::IdempotencyKeyReused];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::OutsideScoringRoots => "OUTSIDE_SCORING_ROOTS",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
+            Self::StoreFull => "STORE_FULL",
+            Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
         }
     }
 

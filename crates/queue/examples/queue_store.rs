@@ -46,7 +46,7 @@ async fn sqlite(path: &Path, backlog: usize) -> anyhow::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let raw_before = raw::synced_appends(directory)?;
     let clock = Arc::new(SteadyClock::start());
-    let options = Options { path: path.to_owned(), policy: Policy::default(), clock };
+    let options = Options { path: path.to_owned(), policy: Policy::default(), clock, reserve: 0 };
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(options)?);
     let mut figures = figures(store.clone(), backlog).await?;
     store.close().await;

@@ -59,6 +59,11 @@ uuid_id! {
     SessionId
 }
 
+uuid_id! {
+    /// Chosen by a node for one pull, so that it can give back a job whose assignment never arrived.
+    PullId
+}
+
 macro_rules! text_id {
     ($(#[$meta:meta])* $name:ident, $max_length:literal) => {
         $(#[$meta])*
@@ -102,7 +107,7 @@ text_id! {
 }
 
 text_id! {
-    /// Chosen by the submitter to make a submission safe to retry; unique per tenant.
+    /// Chosen by the submitter to make a submission safe to retry; unique for each submitter of a tenant.
     IdempotencyKey, 256
 }
 

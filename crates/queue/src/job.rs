@@ -18,9 +18,11 @@ pub struct NewJob {
     /// Jobs with a higher priority are claimed first.
     pub priority: i32,
     pub key: Option<IdempotencyKey>,
+    /// The authenticated subject that submits the job. Keys of different submitters are different keys.
+    pub submitter: String,
     /// The Kubernetes resource that the job was submitted for.
     pub origin: Option<Origin>,
-    /// The job fails when this many attempts were lost; at least 1. `None` means
+    /// The job fails when this many attempts were lost, or failed through no fault of the job; at least 1. `None` means
     /// [`crate::policy::Policy::max_lost_attempts`].
     pub max_lost_attempts: Option<u32>,
     /// The job fails when it has not finished this long after its submission.
@@ -29,17 +31,50 @@ pub struct NewJob {
     pub label: Option<Label>,
 }
 
+/// Changes of a job that has not finished. `None` leaves a field as it is. The job keeps its id and its creation time, and
+/// so its place among the jobs of its priority.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobUpdate {
+    /// Used from the next attempt on. Names the same clips, model and backend as before.
+    pub scoring: Option<ScoringRequest>,
+    pub priority: Option<i32>,
+    /// At least 1. Counts when the next attempt is lost.
+    pub max_lost_attempts: Option<u32>,
+    pub deadline: Option<DeadlineUpdate>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeadlineUpdate {
+    Never,
+    /// Counts from the submission of the job.
+    After(Duration),
+}
+
+impl DeadlineUpdate {
+    /// The deadline of a job that was submitted at `created_at`.
+    pub(crate) fn deadline_at(self, created_at: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Never => None,
+            Self::After(length) => Some(created_at + length),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     pub id: JobId,
     pub tenant: TenantId,
     pub state: State,
+    /// What the latest attempt scores; of a pending job, what the next one will score.
     pub scoring: ScoringRequest,
+    /// What the next attempt will score, if the job was changed while it runs. Present only while it runs.
+    pub next_scoring: Option<ScoringRequest>,
     pub priority: i32,
     pub key: Option<IdempotencyKey>,
     pub origin: Option<Origin>,
     /// Number of the latest attempt; 0 before the first claim.
     pub attempt: AttemptNumber,
+    /// Attempts that were lost, or failed through no fault of the job.
     pub lost_attempts: u32,
     /// The job fails when `lost_attempts` reaches this number.
     pub max_lost_attempts: u32,
@@ -59,7 +94,7 @@ pub struct Job {
     /// Start of the latest attempt.
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
-    /// End of the back-off after a lost attempt; the job cannot be claimed earlier.
+    /// End of the back-off after a lost or failed attempt; the job cannot be claimed earlier.
     pub available_at: Option<Timestamp>,
     /// The sweep ends the running attempt at this time unless a heartbeat extends the lease.
     pub lease_expires_at: Option<Timestamp>,
@@ -69,6 +104,27 @@ pub struct Job {
     pub revision: u64,
     /// Present exactly when the job is cancelled.
     pub cancel_cause: Option<CancelCause>,
+    /// The last attempt after which the job was requeued because it failed or was lost.
+    pub last_failure: Option<FailedAttempt>,
+    /// The node that does not get the job for a while; only of a pending job.
+    pub avoids: Option<AvoidedNode>,
+}
+
+/// An attempt after which its job was requeued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedAttempt {
+    pub attempt: AttemptNumber,
+    pub node: String,
+    pub reason: FailureReason,
+    pub message: String,
+}
+
+/// A node that failed a job which another node may score.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AvoidedNode {
+    pub node: String,
+    /// The node may claim the job from then on.
+    pub until: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +136,8 @@ pub struct Attempt {
     /// When and how the attempt ended; `None` while it runs.
     pub ended: Option<(Timestamp, AttemptOutcome)>,
     pub error: String,
+    /// Why the attempt failed or was lost; `Unspecified` otherwise.
+    pub reason: FailureReason,
 }
 
 /// A Kubernetes resource, in any cluster.

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId};
 use crate::job::{Origin, Progress};
+use crate::quarantine::Quarantine;
 use vmafx_job::{FailureReason, ScoreResult};
 
 /// The registration of a node.
@@ -30,6 +31,13 @@ pub struct Capability {
     pub slots: u32,
     pub labels: BTreeMap<String, String>,
     pub device: String,
+}
+
+impl Capability {
+    /// Every node serves the empty backend.
+    pub fn serves(&self, backend: &str) -> bool {
+        backend.is_empty() || self.backends.iter().any(|own| own == backend)
+    }
 }
 
 /// What a node presents with every call of its session.
@@ -71,6 +79,8 @@ pub struct Node {
     pub last_seen_at: Timestamp,
     /// Number of jobs that the node holds according to the queue, not to the node.
     pub jobs: u32,
+    /// Present while the node is quarantined.
+    pub quarantine: Option<Quarantine>,
 }
 
 /// The caller leaves out ids that are not UUIDs and reports them to the node as lost.

@@ -3,7 +3,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttemptOutcome {
     Completed,
-    /// The node reported an error, or the job reached its deadline.
+    /// The node reported a failure, or the job reached its deadline. The job may have been requeued.
     Failed,
     /// The node gave the attempt back.
     Released,

@@ -17,9 +17,22 @@ pub struct Policy {
     /// Back-off after the first lost attempt; it doubles with every further one.
     pub backoff_base: Duration,
     pub backoff_max: Duration,
-    /// A job fails after this many lost attempts, unless its submitter set another number.
+    /// A job fails after this many attempts that were lost or failed through no fault of its own, unless its submitter set
+    /// another number.
     pub max_lost_attempts: u32,
+    /// How long after its back-off a job is kept from the node that failed it, if another node can run it.
+    pub avoid_window: Duration,
+    /// Attempts in a row that a node may fail before it is quarantined.
+    pub quarantine_after: u32,
+    /// Pause of a node that is quarantined; it doubles with every further failure.
+    pub quarantine_base: Duration,
+    pub quarantine_max: Duration,
+    /// Longest pause of a quarantined node whose jobs no other node can run.
+    pub lone_trial_interval: Duration,
 }
+
+/// Maximum number of jobs that are kept from one node at the same time. A claim of that node skips them one by one.
+pub const MAX_AVOIDING_JOBS: u32 = 100;
 
 impl Default for Policy {
     fn default() -> Self {
@@ -30,20 +43,30 @@ impl Default for Policy {
             backoff_base: Duration::from_secs(5),
             backoff_max: Duration::from_mins(5),
             max_lost_attempts: 3,
+            avoid_window: Duration::from_mins(1),
+            quarantine_after: 3,
+            quarantine_base: Duration::from_secs(30),
+            quarantine_max: Duration::from_mins(10),
+            lone_trial_interval: Duration::from_secs(5),
         }
     }
 }
 
 impl Policy {
-    /// The back-off after `lost` lost attempts.
+    /// The back-off after `lost` attempts that were lost or failed.
     pub fn backoff(&self, lost: u32) -> Duration {
-        let factor = 1_u32.checked_shl(lost.saturating_sub(1)).unwrap_or(u32::MAX);
-        self.backoff_base.saturating_mul(factor).min(self.backoff_max)
+        doubled(self.backoff_base, lost.saturating_sub(1)).min(self.backoff_max)
+    }
+
+    /// The pause of a node after this many failures in a row; `None` if the node is not quarantined.
+    pub fn quarantine_pause(&self, failures: u32) -> Option<Duration> {
+        let further = failures.checked_sub(self.quarantine_after)?;
+        Some(doubled(self.quarantine_base, further).min(self.quarantine_max))
     }
 
     /// The longest gap between two sweeps after which leases may still expire. A longer gap means that the
     /// controller was down or the clock jumped: nodes could not send heartbeats, so the sweep renews their leases
-    /// instead of ending them.
+    /// instead of ending them. A clock that was set back counts as a gap.
     pub fn max_sweep_gap(&self) -> Duration {
         let shorter = self.lease_ttl.min(self.session_ttl);
         (shorter / 4).max(self.sweep_interval * 2).min(shorter)
@@ -52,6 +75,19 @@ impl Policy {
     /// The error of a job whose last allowed attempt was lost.
     pub fn lost_text(attempt: u32, lost: u32, allowed: u32) -> String {
         format!("lease of attempt {attempt} expired ({lost} of {allowed})")
+    }
+
+    /// The error of a job whose last allowed attempt failed.
+    pub fn exhausted_text(lost: u32, allowed: u32, node: &str, error: &str) -> String {
+        if allowed <= 1 {
+            return error.to_owned();
+        }
+        format!("{lost} of at most {allowed} attempts failed, the last one on {node}: {error}")
+    }
+
+    /// The error of a job about which two nodes report the same.
+    pub fn confirmed_text(first: &str, second: &str, error: &str) -> String {
+        format!("{first} and {second} report the same: {error}")
     }
 
     /// The error of a job that missed its deadline; `after` counts from its submission.
@@ -63,6 +99,10 @@ impl Policy {
     pub fn cancel_text(reason: &str) -> String {
         if reason.is_empty() { "cancelled".to_owned() } else { format!("cancelled: {reason}") }
     }
+}
+
+fn doubled(base: Duration, times: u32) -> Duration {
+    base.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]

@@ -6,8 +6,14 @@
 //! | `pool`     | connections, and transactions of one round trip                                |
 //! | `batcher`  | group commit: submissions, claims and reports of many callers in one statement |
 //! | `claim`    | claims                                                                         |
+//! | `lost_pull`| jobs that are given back because the answer to a pull was lost                 |
 //! | `report`   | the end of an attempt                                                          |
+//! | `retry`    | the end of an attempt that failed through no fault of the job                  |
+//! | `faults`   | failures of nodes, claims of quarantined ones                                  |
 //! | `feed`     | changes and samples, of which a reader skips none                              |
+//! | `horizon`  | the transactions that a reader waits for                                       |
+//! | `lives`    | the lives of the store, by which a cursor notices a restore                    |
+//! | `room`     | what is refused while the database is full                                     |
 //! | `sweep`    | the end of leases, sessions and deadlines                                      |
 //! | `announce` | announcements to other controllers                                             |
 //! | `listen`   | announcements of other controllers                                             |
@@ -18,7 +24,8 @@
 //! store is opened.
 //!
 //! A write whose connection breaks before the answer arrives returns [`StoreError::Unavailable`] and may have been
-//! committed. A submission with a key, a report, a cancellation and a release can safely be retried.
+//! committed. A submission with a key, a report, a cancellation and a release can safely be retried; what a claim took is
+//! given back by naming its pull.
 
 mod announce;
 mod batcher;
@@ -28,27 +35,34 @@ mod cursor;
 mod dsn;
 mod error;
 mod explain;
+mod faults;
 mod feed;
+mod horizon;
 mod jobs;
 mod label;
 mod listen;
+mod lives;
+mod lost_pull;
 mod nodes;
 mod pool;
 mod prune;
 mod report;
+mod retry;
+mod room;
 mod row;
 mod schema;
 mod submit;
 mod sweep;
 mod tenant_changes;
 mod tls;
+mod update;
 mod verifier;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -60,24 +74,25 @@ use vmafx_job::CancelCause;
 
 use self::announce::Announcer;
 use self::batcher::Batcher;
-use self::claim::Claims;
+use self::claim::{ClaimCaller, Claims};
 use self::clock::StoreClock;
 use self::dsn::Address;
-use self::error::{corrupt, timed_out};
+use self::error::timed_out;
 use self::listen::Listener;
 use self::pool::{Access, Connections, Scope};
 use self::report::{PendingReport, Reports};
+use self::room::Room;
 use self::row::Reader;
-use self::submit::Submits;
-use crate::clock::{Clock, Timestamp};
-use crate::ids::{AttemptNumber, JobId, TenantId};
-use crate::job::{Attempt, Job, Label, NewJob};
+use self::submit::{KeyReused, Submits};
+use crate::clock::{Clock, CreationOrder, Timestamp};
+use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
+use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
 use crate::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Swept, TenantStats, Updated,
 };
 
 pub use self::error::ConnectError;
@@ -120,13 +135,18 @@ struct Shared {
     announcer: Announcer,
     /// Identifies this controller among those of the store.
     instance: String,
-    store_id: Uuid,
     ids: Mutex<AssertUnwindSafe<ContextV7>>,
+    creation_order: Mutex<CreationOrder>,
+    room: Room,
     /// Tenants whose readers must be notified again, because changes were held back from them.
     held_back: Mutex<BTreeSet<TenantId>>,
 }
 
 impl Shared {
+    fn creation_order(&self) -> MutexGuard<'_, CreationOrder> {
+        self.creation_order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Ids of one store instance sort in the order of their creation.
     fn new_job_id(&self, now: Timestamp) -> JobId {
         let millis = u64::try_from(now.0).unwrap_or(0);
@@ -162,10 +182,11 @@ impl PostgresStore {
             policy: options.policy,
             notifier: Notifier::default(),
             announcer: Announcer::default(),
-            store_id: store_id(&connections).await?,
             connections,
             instance,
             ids: Mutex::new(AssertUnwindSafe(ContextV7::new())),
+            creation_order: Mutex::default(),
+            room: Room::default(),
             held_back: Mutex::default(),
         });
         shared.clock.measure(&shared.connections).await?;
@@ -192,16 +213,13 @@ impl PostgresStore {
     }
 }
 
-async fn store_id(connections: &Connections) -> StoreResult<Uuid> {
-    let query = "SELECT store_id FROM vmafx.meta";
-    let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
-    Reader::new(rows.first().ok_or_else(|| corrupt("the id of the store"))?).next()
-}
-
 #[async_trait]
 impl Store for PostgresStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        self.submits.run(tenant.clone(), job).await
+        let room = &self.shared.room;
+        room.check()?;
+        let submitted = room.record(self.submits.run(tenant.clone(), job).await)?;
+        submitted.map_err(|KeyReused(job)| StoreError::KeyReused { job })
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -226,8 +244,14 @@ impl Store for PostgresStore {
         self.open()?.cancel(tenant, id, (cause, reason)).await
     }
 
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        self.open()?.update(tenant, id, &update).await
+    }
+
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
-        self.open()?.label(tenant, target, label).await
+        let shared = self.open()?;
+        shared.room.check()?;
+        shared.room.record(shared.label(tenant, target, label).await)
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
@@ -243,8 +267,36 @@ impl Store for PostgresStore {
         self.open()?.heartbeat(tenant, node, &heartbeat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
-        self.claims.run((tenant.clone(), claim::claimable_backends(backends)), node.clone()).await
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
+        // No new work is begun while its end could not be stored.
+        if self.shared.room.check().is_err() {
+            return Ok(Claim::Nothing { next: None });
+        }
+        let caller = ClaimCaller { node: node.clone(), pull };
+        let key = (tenant.clone(), claim::claimable_backends(backends));
+        match self.claims.run(key, caller).await {
+            claimed @ (Ok(Claim::Job(_)) | Err(_)) => match self.shared.room.record(claimed) {
+                Err(StoreError::Full { .. }) => Ok(Claim::Nothing { next: None }),
+                recorded => recorded,
+            },
+            // A claim that finds no job needs no room.
+            found_none => found_none,
+        }
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        self.open()?.release_pulls(tenant, node, pulls).await
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
@@ -308,6 +360,15 @@ impl Store for PostgresStore {
         } else {
             Err(StoreError::Schema { found, needed: schema::VERSION, remedy })
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.shared.room.is_full()
+    }
+
+    /// The server does not tell how large its volume is.
+    fn free_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

@@ -3,16 +3,22 @@
 //! | module                                 | holds                                                        |
 //! |----------------------------------------|--------------------------------------------------------------|
 //! | [`open`], `lock`, `migrate`, `path`    | opening the file exclusively, with the current schema        |
+//! | `startup`                              | the state in memory when a store is opened                   |
+//! | `backup`                               | backup of a live store, and its restore                      |
+//! | `space`                                | the reserve for a volume that is full                        |
 //! | `writer`                               | the writer thread: many operations, one sync of the disk     |
 //! | `readers`                              | connections for reading                                      |
 //! | `live`                                 | the expiry of leases and sessions, in memory                 |
+//! | `lives`, `cursor`                      | cursors, and how they notice an older copy of the file       |
 //! | `rows`, `attempts`                     | rows of jobs and attempts                                    |
+//! | `faults`                               | failures of nodes                                            |
 //! | `unit_of_work`, `pending_notifications`| the context of an operation, and the notifications it causes |
 //! | `submit` … `prune`                     | one operation each                                           |
 //!
 //! One thread makes every change to a job, so operations never run concurrently and a claim needs no lock.
 
 mod attempts;
+mod backup;
 mod cancel;
 mod changes;
 mod claim;
@@ -20,9 +26,11 @@ mod cursor;
 mod error;
 mod exact;
 mod explain;
+mod faults;
 mod label;
 mod list;
 mod live;
+mod lives;
 mod lock;
 mod migrate;
 mod open;
@@ -31,26 +39,31 @@ mod pending_notifications;
 mod prune;
 mod readers;
 mod report;
-mod restore;
 mod rows;
 mod samples;
 mod sessions;
+mod space;
+mod startup;
 mod stats;
 mod store;
 mod submit;
 mod sweep;
 mod unit_of_work;
+mod update;
 mod writer;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+pub use backup::{BackupError, BackupSummary, back_up, restore};
 pub use open::OpenError;
 pub use path::{NoStateDirectory, default_path};
 
 use self::live::{CredentialsDigest, LiveNode, LiveState};
 use self::readers::Readers;
 use self::rows::JobRow;
+use self::space::Reserve;
 use self::unit_of_work::WriterState;
 use self::writer::{BatchPacing, Handle, Writer};
 use crate::clock::Clock;
@@ -66,14 +79,23 @@ pub struct Options {
     pub path: PathBuf,
     pub policy: Policy,
     pub clock: Arc<dyn Clock>,
+    /// Bytes that are held in reserve for the ends of jobs.
+    pub reserve: u64,
+}
+
+impl Options {
+    /// Enough for the ends of thousands of jobs.
+    pub const DEFAULT_RESERVE: u64 = 16 << 20;
 }
 
 pub struct SqliteStore {
-    /// Identifies the store in its cursors.
-    id: Arc<str>,
+    /// The current life, which new cursors name.
+    life: Arc<str>,
     clock: Arc<dyn Clock>,
     notifier: Notifier,
     policy: Policy,
+    path: PathBuf,
+    is_full: Arc<AtomicBool>,
     live: Arc<Mutex<LiveState>>,
     readers: Arc<Readers>,
     writer: Handle,
@@ -83,14 +105,33 @@ impl SqliteStore {
     /// Opens the file exclusively and starts the writer thread. Every stored lease and session gets its full
     /// duration again.
     pub fn open(options: Options) -> Result<Self, OpenError> {
-        let Options { path, policy, clock } = options;
-        let opened = open::open(&path)?;
+        match Self::open_once(options.clone()) {
+            // Jobs that nodes finish meanwhile need a store that is open, also on a full volume.
+            Err(OpenError::Database { source, .. })
+                if space::is_full(&source) && space::release(&options.path) =>
+            {
+                Self::open_once(options)
+            }
+            Err(OpenError::Database { source, path }) if space::is_full(&source) => {
+                Err(OpenError::Full { path, source })
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_once(options: Options) -> Result<Self, OpenError> {
+        let Options { path, policy, clock, reserve } = options;
+        let mut opened = open::open(&path)?;
+        let life_id =
+            lives::begin(&mut opened.connection).map_err(|error| open::unusable(&opened.path, error))?;
         let contents = |source| OpenError::Contents { path: opened.path.clone(), source };
-        let (id, counters) = restore::identity(&opened.connection).map_err(contents)?;
-        let live = restore::live(&opened.connection, clock.now(), &policy).map_err(contents)?;
+        let counters = startup::counters(&opened.connection).map_err(contents)?;
+        let live = startup::live(&opened.connection, clock.now(), &policy).map_err(contents)?;
         let live = Arc::new(Mutex::new(live));
         let notifier = Notifier::default();
         let readers = Readers::new(opened.path.clone());
+        let reserve = Reserve::hold(&opened.path, reserve);
+        let (is_full, path) = (reserve.is_full(), opened.path.clone());
         let writer = Handle::start(Writer {
             connection: opened.connection,
             live: live.clone(),
@@ -100,10 +141,11 @@ impl SqliteStore {
             clock: clock.clone(),
             notifier: notifier.clone(),
             path: opened.path,
+            reserve,
             lock: opened.lock,
         })
         .map_err(OpenError::Thread)?;
-        Ok(Self { id: id.into(), clock, notifier, policy, live, readers, writer })
+        Ok(Self { life: life_id.into(), clock, notifier, policy, path, is_full, live, readers, writer })
     }
 
     /// Handles a heartbeat that needs no row, without a round trip to the writer thread; most heartbeats are of
@@ -120,7 +162,7 @@ impl SqliteStore {
     }
 
     fn live_nodes(&self, fits: impl Fn(&live::NodeRegistration) -> bool) -> Vec<LiveNode> {
-        writer::lock(&self.live).nodes(fits)
+        writer::lock(&self.live).nodes(fits, &self.policy)
     }
 
     /// Converts rows to jobs and adds the lease and progress that are kept in memory.
@@ -135,6 +177,6 @@ impl SqliteStore {
 
 impl std::fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqliteStore").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("SqliteStore").field("life", &self.life).finish_non_exhaustive()
     }
 }

@@ -13,14 +13,14 @@ use tokio::sync::broadcast;
 use vmafx_job::CancelCause;
 
 pub use answer::{
-    Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Sample, Samples, Submitted,
-    Supply, Swept, TenantStats,
+    Cancelled, Changes, Claim, Explained, Labelled, Pruned, QuarantinedNode, Released, Reported, Sample,
+    Samples, Submitted, Supply, Swept, TenantStats, Updated,
 };
 pub use error::{StoreError, StoreResult};
 pub use query::{Filter, LabelTarget, Page, Retention};
 
-use crate::ids::{AttemptNumber, JobId, TenantId};
-use crate::job::{Attempt, Job, Label, NewJob};
+use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
+use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::Notification;
 
@@ -30,7 +30,8 @@ pub type Cursor = String;
 /// A durable queue with its registry of nodes.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Stores a job and its label, or finds the existing job with the same idempotency key.
+    /// Stores a job and its label, or finds the existing job with the same idempotency key. [`StoreError::KeyReused`]
+    /// when the key stands for another request; a Kubernetes resource may submit another one for its job.
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted>;
 
     /// `None` when the job does not exist or belongs to another tenant.
@@ -52,6 +53,10 @@ pub trait Store: Send + Sync + 'static {
         reason: &str,
     ) -> StoreResult<Option<Cancelled>>;
 
+    /// Changes a job that has not finished; `None` when there is no such job. The scoring of a running job changes with its
+    /// next attempt, everything else at once.
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>>;
+
     /// Stores the viewers' score of a job. A completed job becomes a sample at once, a pending or running one when
     /// it completes.
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled>;
@@ -68,10 +73,27 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreResult<Option<HeartbeatReply>>;
 
     /// Hands out the first job that asks for no backend or for one of `backends`, by priority, creation time and
-    /// id.
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim>;
+    /// id. Jobs that are kept from this node are passed over, and a quarantined node gets nothing. `pull` is recorded with
+    /// the job, for [`Store::release_pulls`].
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim>;
 
-    /// Ends the attempt that this session holds; see [`crate::fence`].
+    /// Gives back the jobs that this session holds and that these pulls claimed, as [`Store::release`] does; see
+    /// [`crate::lost_pull`]. Returns how many.
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64>;
+
+    /// Ends the attempt that this session holds; see [`crate::fence`]. A failure that is not the job's requeues the
+    /// job while attempts are left; see [`crate::verdict`].
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported>;
 
     /// Gives an attempt back: the job is pending again at once, and the attempt does not count as lost.
@@ -115,6 +137,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether the store is reachable and has the schema version of this program.
     async fn ready(&self) -> StoreResult<()>;
+
+    /// Whether the last attempt to store something new found no room.
+    fn is_full(&self) -> bool;
+
+    /// Bytes that are free for the store, if it can tell.
+    fn free_bytes(&self) -> Option<u64>;
 
     /// Subscribes to the changes made by this and by the other controllers of the store.
     fn notifications(&self) -> broadcast::Receiver<Notification>;

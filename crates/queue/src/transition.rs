@@ -1,12 +1,13 @@
 //! The state machine of a job: one total function.
 //!
-//! | from \ event | Claim   | Complete  | `CompleteLate` | Fail   | Release | Lose              | Cancel    | Overrun |
+//! | from \ event | Claim   | Complete  | `CompleteLate` | Fail   | Release | Retry, Lose       | Cancel    | Overrun |
 //! |--------------|---------|-----------|----------------|--------|---------|-------------------|-----------|---------|
 //! | Pending      | Running | refused   | Completed      | refused| refused | refused           | Cancelled | Failed  |
 //! | Running      | refused | Completed | refused        | Failed | Pending | Pending or Failed | Cancelled | Failed  |
 //! | the others   | stays   | stays     | stays          | stays  | stays   | stays             | stays     | stays   |
 //!
-//! A lost attempt fails the job if it was the last one allowed; otherwise the job is pending again.
+//! An attempt that is lost, or that fails through no fault of the job, fails the job if it was the last one allowed;
+//! otherwise the job is pending again. [`crate::verdict`] decides between Fail and Retry.
 
 use serde::{Deserialize, Serialize};
 
@@ -49,14 +50,21 @@ pub enum JobEvent {
     Complete,
     /// The score of the latest attempt arrives after its lease expired.
     CompleteLate,
+    /// The attempt failed, and every further one would.
     Fail,
+    /// The attempt failed, and another one may succeed.
+    Retry {
+        /// Number of attempts that were lost or failed like this one, including this one.
+        lost: u32,
+        /// The number at which the job fails.
+        allowed: u32,
+    },
     /// The node gives the attempt back.
     Release,
     /// The lease of the attempt has expired.
     Lose {
-        /// Number of lost attempts, including this one.
+        /// As in [`JobEvent::Retry`].
         lost: u32,
-        /// The number of lost attempts at which the job fails.
         allowed: u32,
     },
     Cancel,
@@ -83,10 +91,17 @@ pub const fn next(from: State, event: JobEvent) -> Transition {
             Transition::To(State::Completed)
         }
         (State::Running, JobEvent::Release) => Transition::To(State::Pending),
-        (State::Running, JobEvent::Lose { lost, allowed }) => {
+        (State::Running, JobEvent::Lose { lost, allowed } | JobEvent::Retry { lost, allowed }) => {
             Transition::To(if lost >= allowed { State::Failed } else { State::Pending })
         }
-        (State::Pending, JobEvent::Complete | JobEvent::Fail | JobEvent::Release | JobEvent::Lose { .. })
+        (
+            State::Pending,
+            JobEvent::Complete
+            | JobEvent::Fail
+            | JobEvent::Retry { .. }
+            | JobEvent::Release
+            | JobEvent::Lose { .. },
+        )
         | (State::Running, JobEvent::Claim | JobEvent::CompleteLate) => Transition::Refuse,
     }
 }
@@ -95,7 +110,7 @@ pub const fn next(from: State, event: JobEvent) -> Transition {
 mod tests {
     use super::*;
 
-    const EVENTS: [JobEvent; 9] = [
+    const EVENTS: [JobEvent; 11] = [
         JobEvent::Claim,
         JobEvent::Complete,
         JobEvent::CompleteLate,
@@ -103,6 +118,8 @@ mod tests {
         JobEvent::Release,
         JobEvent::Lose { lost: 1, allowed: 3 },
         JobEvent::Lose { lost: 3, allowed: 3 },
+        JobEvent::Retry { lost: 1, allowed: 3 },
+        JobEvent::Retry { lost: 3, allowed: 3 },
         JobEvent::Cancel,
         JobEvent::Overrun,
     ];
@@ -122,6 +139,8 @@ mod tests {
                     Refuse,
                     Refuse,
                     Refuse,
+                    Refuse,
+                    Refuse,
                     To(Cancelled),
                     To(Failed),
                 ],
@@ -136,13 +155,15 @@ mod tests {
                     To(Pending),
                     To(Pending),
                     To(Failed),
+                    To(Pending),
+                    To(Failed),
                     To(Cancelled),
                     To(Failed),
                 ],
             ),
-            (Completed, [Stay; 9]),
-            (Failed, [Stay; 9]),
-            (Cancelled, [Stay; 9]),
+            (Completed, [Stay; 11]),
+            (Failed, [Stay; 11]),
+            (Cancelled, [Stay; 11]),
         ];
         for (from, expected) in rows {
             assert_eq!(EVENTS.map(|event| next(from, event)), expected, "from {from:?}");

@@ -19,12 +19,16 @@ mod conformance {
     pub(crate) mod life;
     pub(crate) mod list;
     pub(crate) mod lost;
+    pub(crate) mod lost_pull;
     pub(crate) mod notifications;
     pub(crate) mod prune;
+    pub(crate) mod quarantine;
     pub(crate) mod race;
+    pub(crate) mod retry;
     pub(crate) mod submit;
     pub(crate) mod sweep;
     pub(crate) mod tenants;
+    pub(crate) mod update;
     pub(crate) mod values;
     pub(crate) mod view;
 }
@@ -35,7 +39,9 @@ mod sabotage {
 
     use futures::FutureExt;
 
-    use crate::conformance::{claim, end, fence, heartbeat, lost, race, submit, sweep};
+    use crate::conformance::{
+        claim, end, fence, heartbeat, lost, lost_pull, quarantine, race, retry, submit, sweep, update,
+    };
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
     use crate::support::stores::StoreKind;
@@ -76,12 +82,23 @@ mod sabotage {
             submit::a_known_key_finds_the_first_job_and_stores_nothing,
             submit::a_key_is_known_after_its_job_has_ended
         ],
+        KeyDigest: [submit::a_known_key_with_another_request_is_refused],
+        KeyOwner: [submit::nobody_can_take_the_key_of_another_submitter],
+        BackoffLimit: [sweep::a_clock_that_is_set_back_lengthens_no_backoff_beyond_its_maximum],
         LostLimit: [
             lost::the_third_lost_attempt_fails_the_job,
             lost::a_submitter_may_allow_fewer_losses
         ],
+        Retries: [
+            retry::a_failure_of_the_node_or_the_moment_requeues_the_job,
+            retry::what_two_nodes_miss_is_the_jobs_fault
+        ],
+        Avoidance: [retry::a_job_is_kept_from_the_node_that_failed_it_while_another_can_run_it],
+        Quarantine: [quarantine::three_failures_in_a_row_quarantine_a_node],
         Release: [end::a_released_job_waits_again_at_once],
         Leases: [heartbeat::a_heartbeat_extends_the_leases_it_names_and_no_others],
+        LostPulls: [lost_pull::a_job_of_a_lost_pull_waits_again_at_once_and_no_attempt_is_lost],
+        Updates: [update::a_running_attempt_keeps_its_request_and_the_next_one_gets_the_new],
         Atomicity: [
             race::concurrent_submissions_with_one_key_make_one_job,
             race::each_of_many_jobs_is_claimed_exactly_once
@@ -152,6 +169,39 @@ suite! {
         a_reported_failure_is_not_tried_again,
         a_pausing_job_can_be_cancelled,
     ],
+    retry: [
+        a_failure_of_the_node_or_the_moment_requeues_the_job,
+        a_failure_of_the_job_or_its_input_is_final_at_once,
+        the_last_allowed_failure_is_final_and_keeps_its_reason,
+        lost_and_failed_attempts_count_together,
+        a_repeated_report_of_a_retried_attempt_has_no_effect,
+        a_job_is_kept_from_the_node_that_failed_it_while_another_can_run_it,
+        a_job_that_nobody_else_takes_returns_to_the_node_that_failed_it,
+        a_job_is_not_kept_from_the_only_node_that_can_run_it,
+        jobs_that_are_kept_from_a_node_hold_up_no_other_job,
+        only_a_bounded_number_of_jobs_is_kept_from_a_node,
+        what_two_nodes_miss_is_the_jobs_fault,
+        what_one_node_misses_is_final_when_its_attempts_are_used_up,
+        what_a_job_avoids_survives_a_restart,
+    ],
+    quarantine: [
+        three_failures_in_a_row_quarantine_a_node,
+        failures_that_are_not_the_nodes_do_not_count,
+        a_score_ends_the_count,
+        a_quarantined_node_gets_one_job_on_trial_at_the_end_of_each_pause,
+        a_successful_trial_ends_the_quarantine,
+        a_trial_without_a_job_starts_no_new_pause,
+        a_quarantine_survives_restarts_of_the_node_and_of_the_store,
+        a_node_that_nobody_can_stand_in_for_is_tried_more_often,
+        failures_that_another_node_repeats_are_withdrawn,
+        a_quarantine_is_of_one_tenant,
+    ],
+    lost_pull: [
+        a_job_of_a_lost_pull_waits_again_at_once_and_no_attempt_is_lost,
+        only_the_named_pulls_of_a_session_are_given_back,
+        a_lost_pull_may_be_named_again,
+        a_claim_that_came_after_its_pull_was_named_is_given_back_when_named_again,
+    ],
     fence: [
         a_score_ends_the_job,
         an_error_ends_the_job_with_its_text_and_reason,
@@ -187,6 +237,11 @@ suite! {
         two_tenants_may_use_one_key,
         a_key_is_known_after_its_job_has_ended,
         a_label_with_a_known_key_makes_no_sample,
+        a_known_key_with_another_request_is_refused,
+        a_resource_finds_its_job_also_after_it_was_changed,
+        nobody_can_take_the_key_of_another_submitter,
+        a_key_without_a_submitter_is_known_to_all,
+        jobs_keep_their_order_when_the_clock_is_set_back,
         an_unknown_job_is_not_there,
     ],
     end: [
@@ -206,6 +261,19 @@ suite! {
         a_job_that_ended_in_time_stays_as_it_is,
         a_deadline_goes_on_through_losses_and_releases,
         a_session_cannot_be_guessed,
+    ],
+    update: [
+        a_waiting_job_changes_at_once_and_nothing_else_of_it,
+        a_changed_job_keeps_its_place,
+        a_running_attempt_keeps_its_request_and_the_next_one_gets_the_new,
+        a_lost_attempt_is_followed_by_one_with_the_new_request,
+        a_job_that_ends_while_it_waits_shows_its_last_change,
+        a_score_is_recorded_with_the_request_that_it_is_of,
+        a_finished_job_is_left_alone_by_an_update,
+        an_update_without_a_difference_changes_nothing,
+        a_new_deadline_counts_from_the_submission,
+        a_lower_limit_of_losses_counts_at_the_next_loss,
+        an_update_is_a_change_of_its_tenants_job_only,
     ],
     heartbeat: [
         a_heartbeat_extends_the_leases_it_names_and_no_others,
@@ -235,6 +303,8 @@ suite! {
         a_sweep_that_comes_late_gives_every_session_its_full_time_again,
         a_clock_that_jumps_ahead_costs_nobody_a_lease,
         a_clock_that_jumps_back_costs_nobody_a_lease,
+        a_step_of_the_clock_expires_no_lease_and_holds_none_for_ever,
+        a_clock_that_is_set_back_lengthens_no_backoff_beyond_its_maximum,
         a_late_sweep_ends_no_deadline_but_the_next_one_does,
         two_sweeps_at_one_instant_are_as_good_as_one,
         a_sweep_covers_all_tenants,
@@ -249,6 +319,7 @@ suite! {
         a_completed_job_becomes_a_sample_at_once_and_again_with_every_label,
         a_failed_or_cancelled_job_cannot_be_labelled,
         a_job_can_be_labelled_by_its_key,
+        a_key_means_the_job_of_the_caller_or_else_the_only_one,
         a_job_that_is_not_there_cannot_be_labelled,
         zero_and_the_best_are_labels,
         a_sample_has_the_labels_of_the_node_that_scored_it,

@@ -63,7 +63,7 @@ fn operations_reach_every_answer() {
     let mut runner = TestRunner::deterministic();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut labels = BTreeSet::new();
-    for _ in 0..400 {
+    for _ in 0..1200 {
         let sequence = operations().new_tree(&mut runner).unwrap().current();
         labels.extend(runtime.block_on(run(StoreKind::Reference, &sequence)).unwrap());
     }
@@ -93,9 +93,14 @@ fn a_broken_rule_is_noticed(
         Broken::ClaimOrder,
         Broken::SweepGap,
         Broken::Idempotency,
+        Broken::KeyDigest,
         Broken::LostLimit,
+        Broken::Retries,
+        Broken::Avoidance,
+        Broken::Quarantine,
         Broken::Release,
-        Broken::Leases
+        Broken::Leases,
+        Broken::Updates
     )]
     broken: Broken,
 ) {

@@ -10,8 +10,14 @@ mod announcements;
 mod faults;
 #[path = "postgres/feed.rs"]
 mod feed;
+#[path = "postgres/frozen.rs"]
+mod frozen;
+#[path = "postgres/full.rs"]
+mod full;
 #[path = "postgres/prune.rs"]
 mod prune;
+#[path = "postgres/restore.rs"]
+mod restore;
 #[path = "postgres/start.rs"]
 mod start;
 #[path = "postgres/tenants.rs"]

@@ -11,6 +11,8 @@ mod close;
 mod crash;
 #[path = "sqlite/fixture.rs"]
 mod fixture;
+#[path = "sqlite/full.rs"]
+mod full;
 #[path = "sqlite/growth.rs"]
 mod growth;
 #[path = "sqlite/memory.rs"]
@@ -19,3 +21,5 @@ mod memory;
 mod opening;
 #[path = "sqlite/reopening.rs"]
 mod reopening;
+#[path = "sqlite/restore.rs"]
+mod restore;

@@ -191,6 +191,11 @@ impl ControllerServer {
         Ok(self.process.wait()?)
     }
 
+    /// Sets an environment variable for the next start.
+    pub fn set_env(&mut self, variable: &str, value: &str) {
+        self.command = self.command.clone().env(variable, value);
+    }
+
     /// Starts it again at the same addresses, with the current content of its store, and waits until it is ready.
     pub async fn restart(&mut self) -> Result<(), ControllerError> {
         self.process = ChildProcess::start(&self.command)?;

@@ -18,4 +18,5 @@ pub mod s3;
 pub mod script;
 pub mod seed;
 pub mod shell;
+pub mod tcp_proxy;
 pub mod wait;

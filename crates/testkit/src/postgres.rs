@@ -53,6 +53,15 @@ pub enum ShutdownMode {
     Immediate,
 }
 
+/// How a copy of the data directory is brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreMode {
+    /// As a file system that is rolled back to a snapshot: the server goes on with the same timeline.
+    Snapshot,
+    /// As a point-in-time recovery or the promotion of a replica: the server begins a new timeline.
+    PointInTime,
+}
+
 #[derive(Debug)]
 pub struct PostgresServer {
     process: Mutex<ChildProcess>,
@@ -95,11 +104,33 @@ impl PostgresServer {
     /// Stops and starts the server, at the same address and with the same data.
     pub async fn restart(&self, mode: ShutdownMode) -> Result<(), PostgresError> {
         let mut process = self.process.lock().await;
-        process.signal(match mode {
-            ShutdownMode::Fast => Signal::INT,
-            ShutdownMode::Immediate => Signal::QUIT,
-        })?;
-        wait::until(TIMEOUT, "the server to end", || std::future::ready(process.ended().is_some())).await?;
+        stop(&mut process, mode).await?;
+        *process = self.launcher.start(TIMEOUT).await?;
+        Ok(())
+    }
+
+    /// Copies the data directory while the server is stopped, and replaces an earlier copy.
+    pub async fn back_up(&self) -> Result<(), PostgresError> {
+        let mut process = self.process.lock().await;
+        stop(&mut process, ShutdownMode::Fast).await?;
+        self.launcher.replace_directory(&self.launcher.data(), &self.launcher.backup()).await?;
+        *process = self.launcher.start(TIMEOUT).await?;
+        Ok(())
+    }
+
+    /// Goes back to the last copy of the data directory.
+    pub async fn restore(&self, mode: RestoreMode) -> Result<(), PostgresError> {
+        let mut process = self.process.lock().await;
+        stop(&mut process, ShutdownMode::Immediate).await?;
+        let data = self.launcher.data();
+        self.launcher.replace_directory(&self.launcher.backup(), &data).await?;
+        if mode == RestoreMode::PointInTime {
+            // No further log can be fetched, so the recovery ends at once, on a new timeline.
+            let signal = data.join("recovery.signal");
+            fs::write(data.join("postgresql.auto.conf"), "restore_command = 'false'\n")?;
+            fs::write(&signal, "")?;
+            fs::set_permissions(&signal, fs::Permissions::from_mode(0o666))?;
+        }
         *process = self.launcher.start(TIMEOUT).await?;
         Ok(())
     }
@@ -131,6 +162,15 @@ impl Drop for PostgresServer {
             let _ = process.wait();
         }
     }
+}
+
+async fn stop(process: &mut ChildProcess, mode: ShutdownMode) -> Result<(), PostgresError> {
+    process.signal(match mode {
+        ShutdownMode::Fast => Signal::INT,
+        ShutdownMode::Immediate => Signal::QUIT,
+    })?;
+    wait::until(TIMEOUT, "the server to end", || std::future::ready(process.ended().is_some())).await?;
+    Ok(())
 }
 
 /// Creates the database cluster and its certificate, owned by the account that the server runs as.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use clap::Parser as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use vmafx_kit::channel::{ChannelArgs, GrpcChannel};
-use vmafx_kit::config::HostPort;
+use vmafx_kit::config::HostPorts;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
@@ -17,7 +17,7 @@ const IN_FLIGHT: u16 = 32;
 
 #[derive(clap::Parser)]
 struct Args {
-    controller: HostPort,
+    controller: HostPorts,
     count: u32,
     #[command(flatten)]
     channel: ChannelArgs,
@@ -61,6 +61,7 @@ async fn label_clip(
         session_token: session.session_token.clone(),
         capability: Some(capability()),
         wait_ms: 10_000,
+        ..Default::default()
     };
     let job = client.pull_work(pull).await?.into_inner().job.context("the controller handed out no job")?;
     let (features, label) = clip(number);

@@ -10,7 +10,7 @@ mod selector;
 use std::path::PathBuf;
 
 use vmafx_kit::channel::ChannelArgs;
-use vmafx_kit::config::{GoDuration, HostPort, ListenAddr, RenamedVariable};
+use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
@@ -36,9 +36,9 @@ pub struct Settings {
     #[command(flatten)]
     pub run: RunArgs,
 
-    /// gRPC address of the controller that streams the samples, as host:port.
-    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT")]
-    pub controller_addr: HostPort,
+    /// gRPC addresses of the controller that streams the samples, as host:port, separated by commas.
+    #[arg(long, env = "VMAFX_CONTROLLER_ADDR", value_name = "HOST:PORT,…")]
+    pub controller_addr: HostPorts,
 
     #[command(flatten)]
     pub channel: ChannelArgs,

@@ -5,15 +5,14 @@
 //! is sent. Between two checkpoints everything is in memory only and is read again after a crash.
 //!
 //! The controller answers `OUT_OF_RANGE` to a cursor of another store, of a newer copy of its store, or of samples
-//! that were deleted since. The trainer then reads the stored samples once, looks for the last one that it has
-//! already learned ([`Fingerprints`]), and continues after it. If it finds none, it continues at the oldest sample;
-//! those samples are new, unless the store is a copy from long ago. So no sample is learned twice as long as the
-//! trainer can recognize it.
+//! that were deleted since. The trainer then reads the stored samples again and skips those that it has already learned
+//! ([`Fingerprints`]). So no sample is skipped that was not learned, and none is learned twice as long as the trainer
+//! can recognize it.
 
 mod error;
 mod fingerprints;
 mod follower;
 
 pub use self::error::SourceError;
-pub use self::fingerprints::{FingerprintSet, Fingerprints};
+pub use self::fingerprints::Fingerprints;
 pub use self::follower::{SampleFollower, StreamItem, StreamPosition};

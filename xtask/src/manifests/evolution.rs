@@ -1,7 +1,7 @@
 //! Checks that a resource only grows within `v1`.
 //!
 //! Allowed: a new kind, a new optional field, a new enum value, a new short name or column, a wider bound, a dropped
-//! rule. Forbidden is what makes a stored object or a working client fail: a removed field, version, name or
+//! rule, a rule for new objects only. Forbidden is what makes a stored object or a working client fail: a removed field, version, name or
 //! subresource, a new required field or rule, a narrower enum, bound, type or format, another pattern, default or
 //! merge strategy.
 
@@ -109,8 +109,8 @@ impl Comparison {
             self.breaking(path, format!("field {field} became required"));
         }
         let old_rules = by_key(&old["x-kubernetes-validations"], "rule");
-        for rule in by_key(&new["x-kubernetes-validations"], "rule").keys() {
-            if !old_rules.contains_key(rule) {
+        for (rule, declared) in &by_key(&new["x-kubernetes-validations"], "rule") {
+            if !old_rules.contains_key(rule) && !is_for_new_objects(declared) {
                 self.breaking(path, format!("a new rule may reject stored objects: {rule}"));
             }
         }
@@ -153,6 +153,12 @@ impl Comparison {
             self.breaking(path, format!("{key} became stricter: {} to {}", old[key], new[key]));
         }
     }
+}
+
+/// Whether a rule accepts every change of a stored object, whatever the object is.
+fn is_for_new_objects(rule: &Value) -> bool {
+    let text = rule["rule"].as_str().unwrap_or_default();
+    rule["optionalOldSelf"] == true && text.starts_with("oldSelf.hasValue() || ")
 }
 
 /// Parts of a schema that must not change.
@@ -244,6 +250,8 @@ mod tests {
     #[case::no_longer_required("SPEC/required", Value::Null)]
     #[case::dropped_rule("SPEC/x-kubernetes-validations", Value::Null)]
     #[case::better_message("SPEC/x-kubernetes-validations", json!([{ "rule": "a", "message": "better" }]))]
+    #[case::rule_for_new_objects("SPEC/x-kubernetes-validations",
+        json!([{ "rule": "a" }, { "rule": "oldSelf.hasValue() || b", "optionalOldSelf": true }]))]
     #[case::new_description("SPEC/properties/codec/description", json!("the codec"))]
     #[case::new_short_name("/spec/names/shortNames", json!(["cl", "clp"]))]
     #[case::new_column("V1/additionalPrinterColumns", json!([
@@ -276,6 +284,8 @@ mod tests {
         "additionalProperties changed"
     )]
     #[case::rule_added("SPEC/x-kubernetes-validations", json!([{ "rule": "a" }, { "rule": "b" }]), "a new rule may reject")]
+    #[case::rule_for_new_objects_and_others("SPEC/x-kubernetes-validations",
+        json!([{ "rule": "a" }, { "rule": "b", "optionalOldSelf": true }]), "a new rule may reject")]
     #[case::short_name_removed("/spec/names/shortNames", json!([]), "shortNames lost \"cl\"")]
     #[case::plural_changed("/spec/names/plural", json!("clipses"), "plural changed")]
     #[case::scope_changed("/spec/scope", json!("Cluster"), "scope changed")]

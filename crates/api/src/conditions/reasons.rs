@@ -19,12 +19,18 @@ closed_list! {
         Forgotten,
         /// A ground truth cannot become a training sample; the message says why.
         LabelRefused,
+        /// The controller does not accept a change of the job, which stays as it was; the message says why.
+        ChangeRefused,
         /// The job waits for a free slot on a node.
         WaitingForSlot,
         /// No connected node offers what the job needs.
         NoMatchingNode,
-        /// The job waits before its next attempt, after one was lost.
+        /// The job waits before its next attempt, after one failed or was lost.
         BackingOff,
+        /// An attempt failed through no fault of the job; another one follows.
+        AttemptFailed,
+        /// Every node that offers what the job needs is quarantined.
+        NodesQuarantined,
         /// The job's Pod is being created or started.
         PodStarting,
         /// No Kubernetes node has what the job's Pod asks for.
@@ -43,13 +49,15 @@ closed_list! {
         BelowMinScore,
         /// The inputs could not be read.
         InputUnavailable,
-        /// The inputs are outside the scoring roots.
+        /// The inputs are outside the scoring roots, or their store denies access.
         InputRefused,
+        /// The controller refuses the job until a quota has room.
+        QuotaExceeded,
         /// The inputs were read but could not be scored.
         ScoringFailed,
         /// The job's Pod succeeded, but its result is missing or cannot be parsed.
         ResultLost,
-        /// Every allowed attempt was lost with its node.
+        /// Every allowed attempt was lost with its node, or failed through no fault of the job.
         AttemptsExhausted,
         /// The job took longer than its deadline.
         DeadlineExceeded,
@@ -117,6 +125,8 @@ closed_list! {
         HeartbeatStale,
         /// The controller's health probe failed.
         ProbeFailed,
+        /// Workers failed several jobs in a row; the message is the error of the last one.
+        FailingJobs,
         /// The trainer does not respond yet.
         TrainerStarting,
         /// The trainer does not respond any more.

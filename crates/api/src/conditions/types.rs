@@ -31,6 +31,8 @@ closed_list! {
         RolloutInProgress,
         /// The agents send heartbeats in time and the controller responds.
         AgentHealthy,
+        /// Workers get no jobs but on trial, because they failed several in a row.
+        Quarantined,
     }
 }
 

@@ -41,7 +41,8 @@ pub struct VmafxJobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
-    /// The generation of the spec that this status was computed from.
+    /// The newest generation of the spec that the job follows. It stays behind metadata.generation while a change has not
+    /// reached the controller, if the controller refuses the change, and if the job ended before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 

@@ -89,7 +89,7 @@ async fn the_published_examples_are_accepted_and_shown_in_the_published_columns(
     assert_eq!(kubectl.columns(&["vmnode"]), ["NAME", "VENDOR", "HEALTHY", "JOBS", "DEVICE", "AGE"]);
     assert_eq!(kubectl.columns(&["vmtrain"]), ["NAME", "PHASE", "SAMPLES", "MODELVERSION", "AGE"]);
     let wide = kubectl.columns(&["vmnode", "-o", "wide"]);
-    assert_eq!(wide[6..], ["REPLICAS", "READY", "PAUSED", "HEARTBEAT", "IMAGE", "REASON"]);
+    assert_eq!(wide[6..], ["REPLICAS", "READY", "PAUSED", "HEARTBEAT", "QUARANTINED", "IMAGE", "REASON"]);
     let all = kubectl.run(&["get", "vmafx", "-o", "name"]);
     assert_eq!(all.lines().count(), 3, "the category holds all kinds: {all}");
 }

@@ -30,6 +30,7 @@ const EXTERNAL: &str =
 const DURATION: &str = "must be a duration of at least one second, such as 30s, 10m or 1h30m";
 const REPOSITORY: &str = "must be an OCI repository such as registry.example.com/team/models: \
                           lower-case path, no scheme other than oci://, no tag and no digest";
+const NAME: &str = "metadata.name must have at most 100 characters: with a version appended it becomes a tag in the registry";
 const SIZE: &str = "must be Reference, Distorted, Never or a size such as 1920x1080";
 
 fn create(kind: ResourceKind, field: &'static str, value: Value, message: &'static str) -> Case {
@@ -110,6 +111,7 @@ fn training_cases() -> Vec<Case> {
         change(kind, ".spec.baseModel", json!("vmaf_v0.6.1"), json!("vmaf_4k_v0.6.1"), NEW_TRAINING),
         change(kind, ".spec.outputRegistry", json!("host/a"), json!("host/b"), NEW_TRAINING),
     ];
+    cases.push(create(kind, ".metadata.name", json!("n".repeat(101)), NAME));
     for bad in ["ten minutes", "10", "10 m", "-10m", "10m30", "0s", "999ms", "1d"] {
         cases.push(create(kind, ".spec.checkpoint.interval", json!(bad), DURATION));
     }
@@ -199,6 +201,7 @@ async fn values_at_the_edge_of_a_rule_are_accepted() {
         (ResourceKind::Job, ".spec.suspend", Value::Null),
         (ResourceKind::Node, ".spec.replicas", json!(0)),
         (ResourceKind::Node, ".spec.resources.limits", json!({ "cpu": 2, "memory": "1Gi" })),
+        (ResourceKind::Training, ".metadata.name", json!("n".repeat(100))),
         (ResourceKind::Training, ".spec.checkpoint.interval", json!("1s")),
         (ResourceKind::Training, ".spec.checkpoint.interval", json!("1h30m0.5s")),
         (ResourceKind::Training, ".spec.outputRegistry", json!("oci://localhost:5000/a/b-c_d.e")),

@@ -31,6 +31,7 @@ pub(crate) fn document(job: &wire::Job) -> shape::Job {
         id: Uuid::try_parse(&job.id).unwrap_or_default(),
         status: status(job.status()),
         scoring: job.scoring.as_ref().map(scoring).unwrap_or_default(),
+        next_scoring: job.next_scoring.as_ref().map(scoring),
         priority: job.priority,
         idempotency_key: text(&job.idempotency_key),
         origin: job.origin.as_ref().map(origin),
@@ -56,6 +57,12 @@ pub(crate) fn document(job: &wire::Job) -> shape::Job {
         lease_expires_at: instant(job.lease_expires_at_ms),
         deadline_at: instant(job.deadline_at_ms),
         revision: job.revision,
+        last_failure: job.last_failure.as_ref().map(|failure| shape::FailedAttempt {
+            attempt: failure.attempt,
+            node: failure.node.clone(),
+            reason: FailureReason::from_number(failure.reason).name().to_owned(),
+            message: failure.message.clone(),
+        }),
     }
 }
 
@@ -157,7 +164,20 @@ pub(crate) fn table(jobs: &[wire::Job], look: Look, wide: bool, now: Timestamp) 
     for job in jobs.iter().filter(|job| !job.error.is_empty()) {
         let _ = writeln!(text, "{} {}: {}", job.id, status_name(job), job.error);
     }
+    for job in jobs.iter().filter(|job| job.status() == wire::JobStatus::Pending) {
+        if let Some(wire::FailedAttempt { attempt, node, message, .. }) = &job.last_failure {
+            let _ =
+                writeln!(text, "{} attempt {attempt} failed on {node}: {message}{}", job.id, retry(job, now));
+        }
+    }
     text
+}
+
+/// When the next attempt of a job in back-off may start.
+fn retry(job: &wire::Job, now: Timestamp) -> String {
+    let due = Timestamp::from_millisecond(job.available_at_ms).ok().filter(|due| *due > now);
+    due.map(|due| format!("; next attempt in {}", age::length(due.duration_since(now).unsigned_abs())))
+        .unwrap_or_default()
 }
 
 /// The last segment of an address.
@@ -181,6 +201,29 @@ mod tests {
             created_at: 1_700_000_000,
             ..Default::default()
         }
+    }
+
+    #[test]
+    fn a_job_that_waits_for_another_attempt_says_why() {
+        let now = Timestamp::from_second(1_700_000_065).unwrap();
+        let failure = wire::FailedAttempt {
+            attempt: 1,
+            node: "node-a".into(),
+            reason: 24,
+            message: "the disk is full".into(),
+        };
+        let waiting = wire::Job {
+            available_at_ms: 1_700_000_070_000,
+            last_failure: Some(failure),
+            ..job(wire::JobStatus::Pending)
+        };
+        let text = table(std::slice::from_ref(&waiting), Look::PLAIN, false, now);
+        let line = "01890a5d-ac96-774b-bcce-b302099a8057 attempt 1 failed on node-a: the disk is full; next attempt in 5s";
+        assert_eq!(text.lines().last(), Some(line));
+        assert_eq!(
+            document(&waiting).last_failure.map(|failure| failure.reason),
+            Some("ScratchFull".to_owned())
+        );
     }
 
     #[test]

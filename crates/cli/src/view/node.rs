@@ -1,8 +1,11 @@
 //! Nodes as documents and as a table.
 
+use std::fmt::Write as _;
+
 use comfy_table::Cell;
 use jiff::Timestamp;
 use vmafx_controller::http::shape;
+use vmafx_job::FailureReason;
 use vmafx_proto::controller::v1 as wire;
 
 use super::age;
@@ -22,6 +25,12 @@ pub(crate) fn document(node: &wire::Node) -> shape::Node {
         resource: node.resource.as_ref().map(origin),
         registered_at: instant(node.registered_at_ms).unwrap_or_default(),
         last_seen_at: instant(node.last_seen_at_ms).unwrap_or_default(),
+        quarantine: node.quarantine.as_ref().map(|quarantine| shape::Quarantine {
+            failures: quarantine.failures,
+            until: instant(quarantine.until_ms).unwrap_or_default(),
+            reason: FailureReason::from_number(quarantine.reason).name().to_owned(),
+            message: quarantine.message.clone(),
+        }),
     }
 }
 
@@ -54,7 +63,17 @@ pub(crate) fn table(nodes: &[wire::Node], look: Look, wide: bool, now: Timestamp
         }
         table.add_row(cells);
     }
-    format!("{}\n", table.trim_fmt())
+    let mut text = format!("{}\n", table.trim_fmt());
+    for node in nodes {
+        if let Some(wire::Quarantine { failures, message, .. }) = &node.quarantine {
+            let _ = writeln!(
+                text,
+                "{} is quarantined: it failed {failures} attempts in a row, the last one with: {message}",
+                node.name
+            );
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -77,6 +96,21 @@ mod tests {
             last_seen_at_ms: 58_000,
             ..Default::default()
         };
+        let broken = wire::Node {
+            quarantine: Some(wire::Quarantine {
+                failures: 3,
+                message: "/media/a.y4m: there is no such file".into(),
+                ..Default::default()
+            }),
+            ..node.clone()
+        };
+        let text = table(&[broken], Look::PLAIN, false, Timestamp::from_second(61).unwrap());
+        assert_eq!(
+            text.lines().last(),
+            Some(
+                "laptop is quarantined: it failed 3 attempts in a row, the last one with: /media/a.y4m: there is no such file"
+            )
+        );
         let text = table(&[node], Look::PLAIN, false, Timestamp::from_second(61).unwrap());
         let line: Vec<_> = text.lines().nth(2).unwrap().split_whitespace().collect();
         assert_eq!(line.join(" "), "laptop cpu 1 of 2 EPYC 3s 1m");

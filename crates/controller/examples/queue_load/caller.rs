@@ -72,6 +72,7 @@ impl Node {
             session_token: self.session.session_token.clone(),
             capability: Some(capability()),
             wait_ms,
+            ..Default::default()
         };
         let pulled: wire::PullWorkResponse = self.client.call("PullWork", &request).await?;
         Ok(pulled.job)

@@ -5,8 +5,12 @@ use serde_json::{Map, Value};
 use super::outcome::AuthOutcome;
 use crate::identity::{Role, Roles};
 
-/// Tolerated difference between the clocks of issuer and controller, in seconds.
+/// How far the controller's clock may be ahead of the issuer's, in seconds: a token is accepted for that much longer.
 pub(super) const LEEWAY: i64 = 30;
+
+/// How far it may be behind, in seconds. Issuers sign tokens for immediate use, so a token from the future means that this
+/// clock was set back, and to refuse it would lock out every caller.
+const LEEWAY_BEHIND: i64 = 3600;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Claims(pub(super) Map<String, Value>);
@@ -47,7 +51,7 @@ impl Claims {
     pub(super) fn validity(&self) -> Result<ValidityPeriod, AuthOutcome> {
         let until = self.seconds("exp")?.ok_or(AuthOutcome::Expired)?;
         let from = self.seconds("nbf")?.unwrap_or(i64::MIN);
-        Ok(ValidityPeriod { from: from.saturating_sub(LEEWAY), until: until.saturating_add(LEEWAY) })
+        Ok(ValidityPeriod { from: from.saturating_sub(LEEWAY_BEHIND), until: until.saturating_add(LEEWAY) })
     }
 
     pub(super) fn is_for(&self, audience: &str) -> bool {
@@ -109,8 +113,8 @@ mod tests {
     #[case::inside(json!({"exp": 1000, "nbf": 900}), 950, Ok(()))]
     #[case::just_over(json!({"exp": 1000}), 1029, Ok(()))]
     #[case::over(json!({"exp": 1000}), 1030, Err(AuthOutcome::Expired))]
-    #[case::just_before(json!({"exp": 1000, "nbf": 900}), 870, Ok(()))]
-    #[case::before(json!({"exp": 1000, "nbf": 900}), 869, Err(AuthOutcome::Premature))]
+    #[case::clock_set_back(json!({"exp": 10_000, "nbf": 9000}), 5400, Ok(()))]
+    #[case::before(json!({"exp": 10_000, "nbf": 9000}), 5399, Err(AuthOutcome::Premature))]
     #[case::without_end(json!({}), 0, Err(AuthOutcome::Expired))]
     #[case::end_as_text(json!({"exp": "1000"}), 0, Err(AuthOutcome::Malformed))]
     #[case::begin_as_text(json!({"exp": 1000, "nbf": "0"}), 0, Err(AuthOutcome::Malformed))]

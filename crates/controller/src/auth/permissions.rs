@@ -32,6 +32,7 @@ const GRPC_METHODS: &[(&str, Permission)] = &[
     ("/vmafx.controller.v1.VmafxController/Explain", READ),
     ("/vmafx.controller.v1.VmafxController/ListJobs", READ),
     ("/vmafx.controller.v1.VmafxController/ListNodes", READ),
+    ("/vmafx.controller.v1.VmafxController/UpdateJob", WRITE),
     ("/vmafx.v1.VmafxScoring/Score", WRITE),
     ("/vmafx.v1.VmafxScoring/ScoreStream", WRITE),
     ("/vmafx.v1.VmafxScoring/Health", READ),
@@ -44,7 +45,7 @@ const GRPC_METHODS: &[(&str, Permission)] = &[
 /// Method, path in the router's syntax, permission.
 pub type HttpRoute = (Method, &'static str, Permission);
 
-pub static HTTP_ROUTES: [HttpRoute; 14] = [
+pub static HTTP_ROUTES: [HttpRoute; 15] = [
     (Method::GET, "/healthz", Permission::Exempt),
     (Method::GET, "/readyz", Permission::Exempt),
     (Method::GET, "/metrics", Permission::Exempt),
@@ -53,6 +54,7 @@ pub static HTTP_ROUTES: [HttpRoute; 14] = [
     (Method::GET, "/v1/jobs", READ),
     (Method::POST, "/v1/jobs", WRITE),
     (Method::GET, "/v1/jobs/{id}", READ),
+    (Method::PATCH, "/v1/jobs/{id}", WRITE),
     (Method::GET, "/v1/jobs/{id}/attempts", READ),
     (Method::GET, "/v1/jobs/{id}/explain", READ),
     (Method::POST, "/v1/jobs/{id}/cancel", WRITE),

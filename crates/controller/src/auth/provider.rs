@@ -14,7 +14,7 @@ use super::subjects::Subjects;
 use super::token_cache::VerifiedToken;
 use crate::identity::{Identity, Roles};
 
-const MAX_SUBJECT_CHARS: usize = 256;
+const MAX_SUBJECT_CHARS: usize = 512;
 
 #[derive(Debug)]
 pub(super) enum SubjectMap {

@@ -92,7 +92,10 @@ impl TokenEntry {
             (None, None) | (Some(_), Some(_)) => return Err("set either token or sha256".to_owned()),
         };
         let tenant = TenantId::new(&self.tenant).map_err(|error| format!("tenant: {error}"))?;
-        let subject = self.subject.unwrap_or_else(|| "token file".to_owned());
+        // Idempotency keys belong to a subject, so tokens without a name get one that no other token has.
+        let unnamed =
+            || format!("token {:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]));
+        let subject = self.subject.unwrap_or_else(unnamed);
         Ok((digest, Identity { tenant, subject, roles: parse_roles(&self.roles)? }))
     }
 }
@@ -137,7 +140,7 @@ mod tests {
         let found =
             |token| tokens.find(&token_digest(token)).map(|who| (who.tenant.as_str(), who.subject.as_str()));
         assert_eq!(found("0123456789abcdef"), Some(("local", "me")));
-        assert_eq!(found("another-token-of-16"), Some(("t", "token file")));
+        assert_eq!(found("another-token-of-16"), Some(("t", "token 01c0fcd5")));
         assert_eq!(found("0123456789abcdeF"), None);
         assert!(!format!("{tokens:?}").contains("0123456789abcdef"));
     }

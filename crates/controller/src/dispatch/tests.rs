@@ -144,6 +144,23 @@ fn a_failed_claim_wakes_no_other_pull() {
     assert_eq!(woken(&mut pulls), [false]);
 }
 
+/// The first pulls are those of a node that failed the job: each passes the wake-up on, and none gets it twice.
+#[test]
+fn a_job_that_is_kept_from_the_first_pulls_wakes_the_next_one() {
+    let dispatch = dispatch();
+    let mut pulls: Vec<_> = (0..3).map(|_| waiting(&dispatch, &["cpu"])).collect();
+    for wake in [Dispatch::wake_every_class, |dispatch: &Dispatch| dispatch.notify(&work("cpu", 1))] {
+        wake(&dispatch);
+        for broken in 0..2 {
+            assert_eq!(woken(&mut pulls[broken..=broken]), [true]);
+            pulls[broken].passed_over(SESSION, 64, Timestamp(60_000));
+        }
+        assert_eq!(woken(&mut pulls), [false, false, true]);
+        pulls[2].passed_over(SESSION, 64, Timestamp(60_000));
+        assert_eq!(woken(&mut pulls), [false, false, false], "the wake-up ends behind the last pull");
+    }
+}
+
 #[test]
 fn a_recheck_wakes_one_pull_of_each_class_and_one_that_claims_a_job_wakes_the_next() {
     let dispatch = dispatch();

@@ -1,6 +1,7 @@
 //! The queues of waiting pulls. Nothing here waits.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -17,7 +18,7 @@ pub(super) enum Wakeup {
     Recheck,
 }
 
-/// A position in the queue; lower is earlier.
+/// A position in the queue, from 1; lower is earlier.
 pub(super) type Ticket = u64;
 
 /// The pulls that serve the same backends.
@@ -31,11 +32,20 @@ struct PullClass {
 impl PullClass {
     /// Wakes the first pull that still waits.
     fn wake(&mut self) {
-        while let Some((_, pull)) = self.waiting.pop_first() {
-            if pull.send(Wakeup::Recheck).is_ok() {
+        self.wake_behind(0);
+    }
+
+    /// Wakes the first pull with a later ticket that still waits.
+    fn wake_behind(&mut self, ticket: Ticket) {
+        while let Some(next) = self.first_behind(ticket) {
+            if self.waiting.remove(&next).is_some_and(|pull| pull.send(Wakeup::Recheck).is_ok()) {
                 return;
             }
         }
+    }
+
+    fn first_behind(&self, ticket: Ticket) -> Option<Ticket> {
+        self.waiting.range((Bound::Excluded(ticket), Bound::Unbounded)).next().map(|(next, _)| *next)
     }
 
     fn set_due(&mut self, due: Instant) {
@@ -131,11 +141,21 @@ impl WaitQueues {
 
     /// Wakes the pull that waited longest and can serve the backend; `false` when there is none.
     pub(super) fn wake_oldest(&mut self, tenant: &TenantId, backend: &Arc<str>) -> bool {
+        self.wake_oldest_behind(tenant, backend, 0)
+    }
+
+    /// Like [`WaitQueues::wake_oldest`], among the pulls with a later ticket.
+    pub(super) fn wake_oldest_behind(
+        &mut self,
+        tenant: &TenantId,
+        backend: &Arc<str>,
+        after: Ticket,
+    ) -> bool {
         let Some(classes) = self.tenants.get_mut(tenant) else { return false };
         loop {
             let fitting = classes.iter_mut().filter(|(served, _)| fits(served, backend));
             let oldest = fitting
-                .filter_map(|(_, class)| Some((*class.waiting.first_key_value()?.0, class)))
+                .filter_map(|(_, class)| Some((class.first_behind(after)?, class)))
                 .min_by_key(|(ticket, _)| *ticket);
             let Some((ticket, class)) = oldest else { return false };
             let Some(pull) = class.waiting.remove(&ticket) else { return false };
@@ -148,6 +168,12 @@ impl WaitQueues {
     pub(super) fn wake_class(&mut self, tenant: &TenantId, backends: &Arc<[String]>) {
         if let Some(class) = self.class(tenant, backends) {
             class.wake();
+        }
+    }
+
+    pub(super) fn wake_class_behind(&mut self, tenant: &TenantId, backends: &Arc<[String]>, ticket: Ticket) {
+        if let Some(class) = self.class(tenant, backends) {
+            class.wake_behind(ticket);
         }
     }
 

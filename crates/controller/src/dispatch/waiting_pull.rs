@@ -67,6 +67,16 @@ impl WaitingPull {
         }
     }
 
+    /// The claim found only jobs that are kept from the node of this pull: another node gets the wake-up. `next` is when the
+    /// first of the jobs may go to this node, or a back-off ends.
+    pub(crate) fn passed_over(&mut self, session: SessionId, max_pulls: usize, next: Timestamp) {
+        let wakeup = self.handling.take();
+        self.found_nothing(session, max_pulls, Some(next));
+        if let Some(wakeup) = wakeup {
+            self.dispatch.forward_behind(&self.tenant, &self.backends, wakeup, self.first_ticket);
+        }
+    }
+
     /// Waits for a wake-up. On return the pull is queued again, at the end, so that a second job wakes a pull that is not
     /// busy claiming the first. `false`: the pull was evicted.
     pub(crate) async fn woken(&mut self) -> bool {

@@ -88,7 +88,8 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     async fn pull_work(&self, request: Request<wire::PullWorkRequest>) -> RpcResult<wire::PullWorkResponse> {
         let who = caller(&request)?;
         let delivery = self.0.pull(&who, convert::pull(request.into_inner())).await?;
-        // There is no await between the delivery and the response. If the caller is gone by now, the lease expires.
+        // There is no await between the delivery and the response. If the caller is gone by
+        // now, the node names this pull as lost, or the lease expires.
         let job = delivery.and_then(crate::service::Delivery::deliver).map(convert::assigned_job);
         Ok(Response::new(wire::PullWorkResponse { job }))
     }
@@ -139,6 +140,17 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         let page = self.0.jobs(&who, convert::list_jobs(request.into_inner())?).await?;
         let jobs = page.jobs.into_iter().map(convert::job).collect();
         Ok(Response::new(wire::ListJobsResponse { jobs, next_page_token: page.next }))
+    }
+
+    async fn update_job(
+        &self,
+        request: Request<wire::UpdateJobRequest>,
+    ) -> RpcResult<wire::UpdateJobResponse> {
+        let who = caller(&request)?;
+        let (id, update) = convert::update(request.into_inner())?;
+        let updated = self.0.update(&who, &id, update).await?;
+        let (job, changed) = (Some(convert::job(updated.job)), updated.changed);
+        Ok(Response::new(wire::UpdateJobResponse { job, changed }))
     }
 
     async fn list_nodes(

@@ -11,7 +11,7 @@ mod score;
 
 pub(super) use self::job::{assigned_job, change, job};
 pub(super) use self::node::{heartbeat, node, pull, register, registered, release, report};
-pub(super) use self::requests::{StreamJobs, label_job, list_jobs, stream_jobs, submit};
+pub(super) use self::requests::{StreamJobs, label_job, list_jobs, stream_jobs, submit, update};
 pub(super) use self::responses::{explanation, sample};
 pub(super) use self::score::{not_scored, rename_field, score, scored};
 

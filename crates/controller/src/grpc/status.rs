@@ -10,6 +10,9 @@ impl From<Refusal> for Status {
         let (code, message) = (code(&refusal), refusal.to_string());
         match refusal {
             Refusal::OutsideRoots { .. } => RefusalReason::OutsideScoringRoots.status(code, message),
+            Refusal::StoreUnavailable => RefusalReason::StoreUnavailable.status(code, message),
+            Refusal::StoreFull(_) => RefusalReason::StoreFull.status(code, message),
+            Refusal::KeyReused(_) => RefusalReason::IdempotencyKeyReused.status(code, message),
             _ => Self::new(code, message),
         }
     }
@@ -23,8 +26,9 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::NotFound(_) => Code::NotFound,
         Refusal::Conflict(_) => Code::FailedPrecondition,
         Refusal::OutOfRange(_) => Code::OutOfRange,
-        Refusal::Exhausted(_) => Code::ResourceExhausted,
-        Refusal::Unavailable(_) => Code::Unavailable,
+        Refusal::Exhausted(_) | Refusal::StoreFull(_) => Code::ResourceExhausted,
+        Refusal::KeyReused(_) => Code::AlreadyExists,
+        Refusal::Unavailable(_) | Refusal::StoreUnavailable => Code::Unavailable,
         Refusal::Internal => Code::Internal,
     }
 }
@@ -48,10 +52,23 @@ mod tests {
     #[case(Refusal::Conflict("no".into()), Code::FailedPrecondition, "no")]
     #[case(Refusal::OutOfRange("no".into()), Code::OutOfRange, "no")]
     #[case(Refusal::Exhausted("no".into()), Code::ResourceExhausted, "no")]
+    #[case(Refusal::StoreFull("no".into()), Code::ResourceExhausted, "no")]
+    #[case(Refusal::KeyReused("no".into()), Code::AlreadyExists, "idempotency_key: no")]
     #[case(Refusal::Unavailable("no".into()), Code::Unavailable, "no")]
     #[case(Refusal::Internal, Code::Internal, "internal error")]
+    #[case(
+        Refusal::StoreUnavailable,
+        Code::Unavailable,
+        "the controller cannot reach its store; try again, at another controller if there is one"
+    )]
     fn every_refusal_has_its_code(#[case] refusal: Refusal, #[case] code: Code, #[case] text: &str) {
         let status = Status::from(refusal);
         assert_eq!((status.code(), status.message()), (code, text));
+    }
+
+    #[test]
+    fn a_program_can_tell_that_the_store_is_away() {
+        let status = Status::from(Refusal::StoreUnavailable);
+        assert_eq!(RefusalReason::of(&status), Some(RefusalReason::StoreUnavailable));
     }
 }

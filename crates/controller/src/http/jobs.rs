@@ -8,6 +8,7 @@ use vmafx_job::CancelCause;
 use super::extract::{Body, Caller, Id, OptionalBody, Query};
 use super::shape::{
     AttemptList, CancelJob, Explanation, Job, JobList, LabelJob, Labelled, ListQuery, SubmitJob, Submitted,
+    UpdateJob,
 };
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -55,6 +56,21 @@ pub(super) async fn explain(
     Id(id): Id,
 ) -> Result<Json<Explanation>, Refusal> {
     Ok(Json(service.explain(&who, &id).await?.into()))
+}
+
+pub(super) async fn update(
+    State(service): State<Service>,
+    Caller(who): Caller,
+    Id(id): Id,
+    Body(body): Body<UpdateJob>,
+) -> Result<Json<Job>, Refusal> {
+    let updated = service.update(&who, &id, body.into()).await?;
+    if updated.job.state.is_final() {
+        return Err(Refusal::Conflict(format!(
+            "job {id:?} is finished and cannot be changed; submit a new job instead"
+        )));
+    }
+    Ok(Json((&updated.job).into()))
 }
 
 pub(super) async fn cancel(

@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::routes;
 use super::shape::{
     AttemptList, CancelJob, EventsQuery, Explanation, Job, JobList, LabelJob, Labelled, ListQuery, NodeList,
-    Score, ScoreRequest, SubmitJob, Submitted,
+    Score, ScoreRequest, SubmitJob, Submitted, UpdateJob,
 };
 
 pub(super) async fn serve() -> Json<&'static Value> {
@@ -82,8 +82,13 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
                 200,
                 "A job with this idempotency key exists already; nothing was stored.",
                 &schema::<Submitted>(schemas),
-            ),
+            )
+            .refuses(409, "The caller used the idempotency key for another request."),
         get(routes::JOB, "getJob", "Get one job.").responds(200, "The job.", &schema::<Job>(schemas)),
+        Operation::new(Method::PATCH, routes::JOB, "updateJob", "Change a job that is not finished.")
+            .takes(&schema::<UpdateJob>(schemas))
+            .responds(200, "The job after the change.", &schema::<Job>(schemas))
+            .refuses(409, "The job is finished."),
         get(routes::ATTEMPTS, "listAttempts", "List the attempts of a job.").responds(
             200,
             "The attempts of the job, oldest first.",

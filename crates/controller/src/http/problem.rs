@@ -21,10 +21,11 @@ pub(super) const fn status(refusal: &Refusal) -> StatusCode {
         Refusal::Denied(_) | Refusal::OutsideRoots { .. } => StatusCode::FORBIDDEN,
         Refusal::Invalid { .. } => StatusCode::BAD_REQUEST,
         Refusal::NotFound(_) => StatusCode::NOT_FOUND,
-        Refusal::Conflict(_) => StatusCode::CONFLICT,
+        Refusal::Conflict(_) | Refusal::KeyReused(_) => StatusCode::CONFLICT,
         Refusal::OutOfRange(_) => StatusCode::GONE,
+        Refusal::StoreFull(_) => StatusCode::INSUFFICIENT_STORAGE,
         Refusal::Exhausted(_) => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Refusal::Unavailable(_) | Refusal::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -36,6 +37,7 @@ impl IntoResponse for Refusal {
             Self::Invalid { field, problem } | Self::OutsideRoots { field, problem } => {
                 format!("{}: {problem}", camel(&field))
             }
+            Self::KeyReused(problem) => format!("idempotencyKey: {problem}"),
             other => other.to_string(),
         };
         response(status, error)

@@ -13,10 +13,11 @@ pub const EVENTS: &str = "/v1/events";
 pub const SCORE: &str = "/v1/score";
 pub const OPENAPI: &str = "/openapi.json";
 
-pub const ALL: [(Method, &str); 11] = [
+pub const ALL: [(Method, &str); 12] = [
     (Method::GET, JOBS),
     (Method::POST, JOBS),
     (Method::GET, JOB),
+    (Method::PATCH, JOB),
     (Method::GET, ATTEMPTS),
     (Method::GET, EXPLAIN),
     (Method::POST, CANCEL),

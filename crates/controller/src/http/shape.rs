@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use self::job::{
-    Attempt, AttemptList, BackendSupply, Explanation, Job, JobList, JobResult, Origin, Progress, Status,
+    Attempt, AttemptList, BackendSupply, Explanation, FailedAttempt, Job, JobList, JobResult, Origin,
+    Progress, Status,
 };
 pub use self::label::{LabelJob, LabelScale};
-pub use self::node::{Node, NodeList};
+pub use self::node::{Node, NodeList, Quarantine};
 pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
 pub use self::scoring::{Scoring, Size};
 pub use self::time::rfc3339;
@@ -41,7 +42,7 @@ pub struct SubmitJob {
     /// The Kubernetes resource that the job is submitted for.
     #[serde(default)]
     pub origin: Option<Origin>,
-    /// The job fails after this many attempts that were lost with their node.
+    /// The job fails after this many attempts that were lost with their node, or failed through no fault of the job.
     #[serde(default)]
     #[schemars(range(min = 1, max = 101))]
     pub max_lost_attempts: Option<u32>,
@@ -76,6 +77,37 @@ pub struct Submitted {
     pub id: Uuid,
     /// Whether this is the job of an earlier submission with the same idempotency key.
     pub deduplicated: bool,
+}
+
+/// Changes of a job. What is left out stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateJob {
+    /// The whole scoring, used from the next attempt on. Clips, model and backend must be those of the job.
+    #[serde(default)]
+    pub scoring: Option<Scoring>,
+    /// Jobs of higher priority are assigned first.
+    #[serde(default)]
+    pub priority: Option<i32>,
+    /// The job fails after this many attempts that were lost with their node.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 101))]
+    pub max_lost_attempts: Option<u32>,
+    /// The job fails when it is not finished this many seconds after its submission; 0: no limit.
+    #[serde(default)]
+    #[schemars(range(max = 3_153_600_000_u64))]
+    pub active_deadline_seconds: Option<u64>,
+}
+
+impl From<UpdateJob> for crate::service::request::UpdateJob {
+    fn from(update: UpdateJob) -> Self {
+        Self {
+            scoring: update.scoring.map(|scoring| scoring.0),
+            priority: update.priority,
+            max_lost_attempts: update.max_lost_attempts,
+            active_deadline_seconds: update.active_deadline_seconds,
+        }
+    }
 }
 
 /// Details of a cancellation.

@@ -28,6 +28,8 @@ closed_label! {
 closed_label! {
     pub enum RequeueReason: "reason" {
         NodeLost = "node_lost",
+        /// The attempt failed through no fault of the job.
+        AttemptFailed = "attempt_failed",
         /// Stays at zero because leases survive a restart; dashboards use the value.
         ControllerRestart = "controller_restart",
         /// The job was assigned but could not be delivered.

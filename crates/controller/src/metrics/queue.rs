@@ -40,6 +40,9 @@ struct TenantSums {
 struct QueueSnapshot {
     tenants: BTreeMap<&'static str, TenantSums>,
     nodes: u64,
+    quarantined: u64,
+    is_full: bool,
+    free_bytes: Option<u64>,
 }
 
 /// Exports the last snapshot, or nothing while there is none.
@@ -72,9 +75,30 @@ impl Collector for QueueGauges {
                 ConstGauge::new(read(sums)).encode(family.encode_family(&labels)?)?;
             }
         }
-        let name = "vmafx_controller_nodes_live";
-        let metric = encoder.encode_descriptor(name, "Nodes with a session", None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(snapshot.nodes).unwrap_or(i64::MAX)).encode(metric)
+        let gauges = [
+            ("vmafx_controller_nodes_live", "Nodes with a session", Some(snapshot.nodes)),
+            (
+                "vmafx_controller_nodes_quarantined",
+                "Nodes with a session that get no jobs because they failed several attempts in a row",
+                Some(snapshot.quarantined),
+            ),
+            (
+                "vmafx_controller_store_full",
+                "Whether the store refuses new jobs for lack of space",
+                Some(u64::from(snapshot.is_full)),
+            ),
+            (
+                "vmafx_controller_store_free_bytes",
+                "Free space on the volume of the sqlite store",
+                snapshot.free_bytes,
+            ),
+        ];
+        for (name, help, value) in gauges {
+            let Some(value) = value else { continue };
+            let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)).encode(metric)?;
+        }
+        Ok(())
     }
 }
 
@@ -133,7 +157,11 @@ impl MetricsEndpoint {
     fn sum(&self, stats: &[TenantStats]) -> QueueSnapshot {
         let now = self.clock.now();
         let age = |oldest: Option<Timestamp>| oldest.map_or(0.0, |at| now.since(at).as_secs_f64());
-        let mut snapshot = QueueSnapshot::default();
+        let mut snapshot = QueueSnapshot {
+            is_full: self.store.is_full(),
+            free_bytes: self.store.free_bytes(),
+            ..QueueSnapshot::default()
+        };
         for tenant in stats {
             let sums =
                 snapshot.tenants.entry(self.controller_metrics.tenant(&tenant.tenant).value()).or_default();
@@ -141,6 +169,7 @@ impl MetricsEndpoint {
             sums.running += tenant.running;
             sums.oldest_age = sums.oldest_age.max(age(tenant.oldest_pending));
             snapshot.nodes += tenant.nodes;
+            snapshot.quarantined += tenant.quarantined;
         }
         snapshot
     }

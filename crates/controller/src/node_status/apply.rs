@@ -60,6 +60,7 @@ async fn write_if_due(
             "lastHeartbeat": Time(heartbeat),
             "assignedJobs": summary.jobs,
             "detectedDevice": summary.device,
+            "quarantine": summary.quarantine,
         },
     });
     let forced = PatchParams::apply(FIELD_MANAGER).force();
@@ -71,7 +72,7 @@ async fn write_if_due(
     }
 }
 
-/// An absent device must not become a field with the value null that the controller owns.
+/// An absent device or quarantine must not become a field with the value null that the controller owns.
 fn without_nulls(mut patch: serde_json::Value) -> serde_json::Value {
     if let Some(status) = patch["status"].as_object_mut() {
         status.retain(|_, value| !value.is_null());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use vmafx_api::VmafxNodeStatus;
+use vmafx_api::node::QuarantinedWorkers;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::Node;
 
@@ -26,14 +27,30 @@ pub(super) struct AgentSummary {
     pub(super) heartbeat: i64,
     pub(super) jobs: u32,
     pub(super) device: Option<String>,
+    pub(super) quarantine: Option<QuarantinedWorkers>,
 }
 
 impl AgentSummary {
-    /// After the last agent has left, its last heartbeat remains valid and its jobs do not.
+    /// After the last agent has left, its last heartbeat remains valid; its jobs and its quarantine do not.
     pub(super) fn without_agents(&self) -> Self {
-        Self { agents: 0, jobs: 0, ..self.clone() }
+        Self { agents: 0, jobs: 0, quarantine: None, ..self.clone() }
+    }
+
+    fn add(&mut self, node: &Node) {
+        self.agents += 1;
+        self.jobs += node.jobs;
+        if let Some(quarantine) = &node.quarantine {
+            let shown = self.quarantine.get_or_insert_default();
+            shown.workers += 1;
+            quarantine.reason.name().clone_into(&mut shown.reason);
+            shown.message =
+                format!("{}: {}", node.name, quarantine.error).chars().take(MAX_MESSAGE).collect();
+        }
     }
 }
+
+/// The limit of the field in characters.
+const MAX_MESSAGE: usize = 4096;
 
 pub(super) fn summarize(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, AgentSummary> {
     let mut devices: BTreeMap<Resource, BTreeSet<&str>> = BTreeMap::new();
@@ -54,10 +71,10 @@ pub(super) fn summarize(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Age
             heartbeat: last_seen,
             jobs: 0,
             device: None,
+            quarantine: None,
         });
-        summary.agents += 1;
         summary.heartbeat = summary.heartbeat.max(last_seen);
-        summary.jobs += node.jobs;
+        summary.add(node);
         if !node.capability.device.is_empty() {
             devices.entry(resource).or_default().insert(&node.capability.device);
         }
@@ -67,16 +84,23 @@ pub(super) fn summarize(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Age
             summary.device = Some(names.into_iter().collect::<Vec<_>>().join(", "));
         }
     }
+    for summary in all.values_mut() {
+        if let Some(quarantine) = &mut summary.quarantine {
+            quarantine.connected = i32::try_from(summary.agents).unwrap_or(i32::MAX);
+        }
+    }
     all
 }
 
-/// While agents are alive only the heartbeat decides, so that the rate of writes does not depend on their work.
+/// While agents are alive, the heartbeat and a change of the quarantine decide, so that the rate of writes does not depend
+/// on their work.
 pub(super) fn is_due(status: Option<&VmafxNodeStatus>, summary: &AgentSummary) -> bool {
     let shown = status.and_then(|status| status.last_heartbeat.as_ref()).map(|time| time.0.as_second());
     match shown {
-        Some(_) if summary.agents == 0 => {
-            status.and_then(|status| status.assigned_jobs).is_some_and(|jobs| jobs != 0)
-        }
+        Some(_) if summary.agents == 0 => status.is_some_and(|status| {
+            status.assigned_jobs.is_some_and(|jobs| jobs != 0) || status.quarantine.is_some()
+        }),
+        Some(_) if status.is_some_and(|status| status.quarantine != summary.quarantine) => true,
         Some(shown) => summary.heartbeat.abs_diff(shown) >= MIN_WRITE_INTERVAL.as_secs(),
         None => summary.agents > 0,
     }
@@ -88,9 +112,11 @@ mod tests {
     use k8s_openapi::jiff;
     use rstest::rstest;
     use uuid::Uuid;
+    use vmafx_job::FailureReason;
     use vmafx_queue::SessionId;
     use vmafx_queue::job::Origin;
     use vmafx_queue::node::Capability;
+    use vmafx_queue::quarantine::Quarantine;
 
     use super::*;
 
@@ -108,7 +134,39 @@ mod tests {
             registered_at: Timestamp(0),
             last_seen_at: Timestamp(heard),
             jobs,
+            quarantine: None,
         }
+    }
+
+    fn quarantined(agent: Node) -> Node {
+        let quarantine = Quarantine {
+            failures: 3,
+            until: Timestamp(0),
+            reason: FailureReason::InputMissingOnNode,
+            error: "there is no such file".into(),
+        };
+        Node { quarantine: Some(quarantine), ..agent }
+    }
+
+    #[test]
+    fn quarantined_agents_are_counted_with_the_last_error() {
+        let nodes = [agent("here", "a", 1_000, 0, ""), quarantined(agent("here", "a", 1_000, 0, ""))];
+        let summary = summarize(&nodes, "here").into_values().next().unwrap();
+        let expected = QuarantinedWorkers {
+            workers: 1,
+            connected: 2,
+            reason: "InputMissingOnNode".into(),
+            message: "pod: there is no such file".into(),
+        };
+        assert_eq!(summary.quarantine, Some(expected.clone()));
+        let shown = |quarantine| VmafxNodeStatus {
+            last_heartbeat: Some(Time(jiff::Timestamp::from_second(1).unwrap())),
+            quarantine,
+            ..VmafxNodeStatus::default()
+        };
+        assert!(is_due(Some(&shown(None)), &summary));
+        assert!(!is_due(Some(&shown(Some(expected.clone()))), &summary));
+        assert!(is_due(Some(&shown(Some(expected))), &summary.without_agents()));
     }
 
     #[test]
@@ -124,8 +182,14 @@ mod tests {
             .into_iter()
             .map(|(resource, summary)| (resource.name, summary))
             .collect();
-        let a = AgentSummary { agents: 2, heartbeat: 9, jobs: 5, device: Some("EPYC, Xeon".into()) };
-        let b = AgentSummary { agents: 1, heartbeat: 4, jobs: 0, device: None };
+        let a = AgentSummary {
+            agents: 2,
+            heartbeat: 9,
+            jobs: 5,
+            device: Some("EPYC, Xeon".into()),
+            quarantine: None,
+        };
+        let b = AgentSummary { agents: 1, heartbeat: 4, jobs: 0, device: None, quarantine: None };
         assert_eq!(all, [("a".to_owned(), a), ("b".to_owned(), b)]);
     }
 
@@ -148,7 +212,7 @@ mod tests {
             assigned_jobs: Some(jobs),
             ..VmafxNodeStatus::default()
         });
-        let summary = AgentSummary { agents, heartbeat: 100, jobs: 1, device: None };
+        let summary = AgentSummary { agents, heartbeat: 100, jobs: 1, device: None, quarantine: None };
         assert_eq!(is_due(status.as_ref(), &summary), due);
     }
 }

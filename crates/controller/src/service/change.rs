@@ -1,11 +1,11 @@
-//! Cancelling and labelling jobs.
+//! Cancelling, changing and labelling jobs.
 
 use vmafx_job::CancelCause;
 use vmafx_queue::Job;
-use vmafx_queue::store::{self, LabelTarget};
+use vmafx_queue::store::{self, LabelTarget, Updated};
 
 use super::read::no_such_job;
-use super::request::{JobRef, LabelJob};
+use super::request::{JobRef, LabelJob, UpdateJob};
 use super::response::StoredLabel;
 use super::{Service, check};
 use crate::identity::Identity;
@@ -30,16 +30,33 @@ impl Service {
         Ok(cancelled.job)
     }
 
+    /// Changes a job that is not finished; a finished one stays as it is. What is compared, and on which backend, cannot be
+    /// changed: that would be another job.
+    pub async fn update(&self, who: &Identity, id: &str, request: UpdateJob) -> Result<Updated, Refusal> {
+        let job = check::job_id(id)?;
+        let update = check::update(request)?;
+        if let Some(scoring) = &update.scoring {
+            check::same_comparison(&self.job(who, id).await?.scoring, scoring)?;
+            self.inside_roots(who, "scoring", scoring)?;
+        }
+        self.0.store.update(&who.tenant, job, update).await?.ok_or_else(|| no_such_job(id))
+    }
+
     pub async fn label(&self, who: &Identity, request: LabelJob) -> Result<StoredLabel, Refusal> {
         let label = check::label("ground_truth", request.ground_truth)?;
         let (target, name) = match request.job {
             JobRef::JobId(id) => (LabelTarget::Id(check::job_id(&id)?), id),
             JobRef::IdempotencyKey(key) => {
-                (LabelTarget::Key(check::required_key("idempotency_key", &key)?), key)
+                let submitter = who.subject.clone();
+                (LabelTarget::Key { key: check::required_key("idempotency_key", &key)?, submitter }, key)
             }
         };
         match self.0.store.label(&who.tenant, &target, label).await? {
             store::Labelled::NotFound => Err(no_such_job(&name)),
+            store::Labelled::Ambiguous => Err(Refusal::Conflict(format!(
+                "several submitters used the idempotency key {:?}: label the job by its id",
+                check::abbreviated(&name)
+            ))),
             store::Labelled::Over => Err(Refusal::Conflict(format!(
                 "job {:?} failed or was cancelled: it has no features to label",
                 check::abbreviated(&name)

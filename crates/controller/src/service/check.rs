@@ -8,8 +8,10 @@ mod node;
 mod report;
 mod text;
 
-pub(super) use self::jobs::{cursor, filter, job_id, label, list, page_token, required_key, samples, submit};
-pub(super) use self::node::{heartbeat, pull, register};
+pub(super) use self::jobs::{
+    cursor, filter, job_id, label, list, page_token, required_key, same_comparison, samples, submit, update,
+};
+pub(super) use self::node::{heartbeat, lost_pulls, pull, register};
 pub(super) use self::report::{release, report};
 pub(super) use self::text::{abbreviated, free_text, path};
 

@@ -2,71 +2,139 @@
 
 use vmafx_queue::Job;
 use vmafx_queue::clock::Timestamp;
-use vmafx_queue::store::{Explained, Supply};
+use vmafx_queue::job::FailedAttempt;
+use vmafx_queue::store::{Explained, QuarantinedNode, Supply};
 use vmafx_queue::transition::State;
 
 use super::response::{WaitExplanation, WaitReason};
 
-/// Finds the one thing that has to change first: a node that fits, then the end of the back-off, then the jobs ahead.
+/// Finds the one thing that has to change first: a node that fits, one that is not quarantined, then the end of the
+/// back-off, then the jobs ahead.
 pub(super) fn explain(explained: Explained, now: Timestamp) -> WaitExplanation {
-    let Explained { job, ahead_by_priority, ahead_by_age, supply } = explained;
+    let Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined } = explained;
     let all = supply.get("").copied().unwrap_or_default();
     let fitting = supply.get(job.scoring.backend_name()).copied().unwrap_or_default();
+    let quarantined = fitting_nodes(&job, &quarantined);
     let back_off = job.available_at.filter(|at| job.state == State::Pending && *at > now);
-    let ahead = ahead_by_priority + ahead_by_age;
-    let free = u64::from(fitting.slots.saturating_sub(fitting.busy));
+    let closed: u32 = quarantined.iter().map(|node| node.free_slots).sum();
+    let free = u64::from(fitting.slots.saturating_sub(fitting.busy).saturating_sub(closed));
     let reason = match () {
         () if job.state != State::Pending => WaitReason::None,
         () if all.nodes == 0 => WaitReason::NoNode,
         () if fitting.nodes == 0 => WaitReason::NoBackend,
+        () if quarantined.len() >= fitting.nodes as usize => WaitReason::Quarantined,
         () if back_off.is_some() => WaitReason::BackingOff,
-        () if ahead < free => WaitReason::Ready,
+        () if ahead_by_priority + ahead_by_age < free => WaitReason::Ready,
         () => WaitReason::Busy,
     };
-    let message = message(reason, &job, (ahead_by_priority, ahead_by_age), fitting, all, back_off, now);
+    let waiting = Waiting {
+        job: &job,
+        ahead: (ahead_by_priority, ahead_by_age),
+        fitting,
+        all,
+        quarantined: &quarantined,
+        back_off,
+        now,
+    };
+    let message = waiting.message(reason);
     let backends = supply.into_iter().filter(|(backend, _)| !backend.is_empty()).collect();
     WaitExplanation { reason, message, ahead_by_priority, ahead_by_age, backends, next_eligible_at: back_off }
 }
 
-fn message(
-    reason: WaitReason,
-    job: &Job,
-    (by_priority, by_age): (u64, u64),
+/// The quarantined nodes that could run the job.
+fn fitting_nodes<'a>(job: &Job, quarantined: &'a [QuarantinedNode]) -> Vec<&'a QuarantinedNode> {
+    let backend = job.scoring.backend_name();
+    let fits = |node: &&QuarantinedNode| backend.is_empty() || node.backends.iter().any(|own| own == backend);
+    quarantined.iter().filter(fits).collect()
+}
+
+struct Waiting<'a> {
+    job: &'a Job,
+    /// Jobs ahead by priority and by age.
+    ahead: (u64, u64),
     fitting: Supply,
     all: Supply,
+    quarantined: &'a [&'a QuarantinedNode],
     back_off: Option<Timestamp>,
     now: Timestamp,
-) -> String {
-    let nodes = if job.scoring.backend.is_none() {
-        "nodes".to_owned()
-    } else {
-        format!("nodes with backend {}", job.scoring.backend_name())
-    };
-    match reason {
-        WaitReason::None => not_waiting(job),
-        WaitReason::NoNode => "No node is connected.".to_owned(),
-        WaitReason::NoBackend => format!(
-            "The job needs backend {}, and none of the {} connected nodes serves it.",
-            job.scoring.backend_name(),
-            all.nodes
-        ),
-        WaitReason::BackingOff => format!(
-            "{} of at most {} attempts were lost. The next one starts in {} s at the earliest.",
-            job.lost_attempts,
-            job.max_lost_attempts,
-            back_off.unwrap_or(now).since(now).as_millis().div_ceil(1000),
-        ),
-        WaitReason::Busy => format!(
-            "{} of {} slots of {} {nodes} are taken. {by_priority} waiting jobs are ahead by priority and {by_age} by age.",
-            fitting.busy, fitting.slots, fitting.nodes,
-        ),
-        WaitReason::Ready => format!(
-            "{} of {} slots of {} {nodes} are free. The next pull takes the job.",
-            fitting.slots.saturating_sub(fitting.busy),
-            fitting.slots,
-            fitting.nodes,
-        ),
+}
+
+impl Waiting<'_> {
+    fn message(&self, reason: WaitReason) -> String {
+        let Self { job, fitting, ahead: (by_priority, by_age), .. } = self;
+        let nodes = if job.scoring.backend.is_none() {
+            "nodes".to_owned()
+        } else {
+            format!("nodes with backend {}", job.scoring.backend_name())
+        };
+        let waiting = match reason {
+            WaitReason::None => return not_waiting(job),
+            WaitReason::NoNode => "No node is connected.".to_owned(),
+            WaitReason::NoBackend => format!(
+                "The job needs backend {}, and none of the {} connected nodes serves it.",
+                job.scoring.backend_name(),
+                self.all.nodes
+            ),
+            WaitReason::Quarantined => return self.all_quarantined(&nodes),
+            WaitReason::BackingOff => return self.backing_off(),
+            WaitReason::Busy => format!(
+                "{} of {} slots of {} {nodes} are taken. {by_priority} waiting jobs are ahead by priority and {by_age} \
+                 by age.",
+                fitting.busy, fitting.slots, fitting.nodes,
+            ),
+            WaitReason::Ready => format!(
+                "{} of {} slots of {} {nodes} are free. The next pull takes the job.",
+                fitting.slots.saturating_sub(fitting.busy),
+                fitting.slots,
+                fitting.nodes,
+            ),
+        };
+        let closed = match self.quarantined.len() {
+            0 => String::new(),
+            count => format!(" {count} of the {nodes} are quarantined."),
+        };
+        let failure = job.last_failure.as_ref().map(|failure| format!(" {}", last_failure(failure)));
+        format!("{waiting}{closed}{}", failure.unwrap_or_default())
     }
+
+    fn all_quarantined(&self, nodes: &str) -> String {
+        let Some(next) = self.quarantined.iter().min_by_key(|node| node.quarantine.until) else {
+            return String::new();
+        };
+        format!(
+            "All {} {nodes} are quarantined, because they failed several attempts in a row. {} gets its next job on trial in \
+             {} s at the latest; its last error: {}",
+            self.fitting.nodes,
+            next.name,
+            self.seconds_until(next.quarantine.until),
+            next.quarantine.error,
+        )
+    }
+
+    fn backing_off(&self) -> String {
+        let Job { lost_attempts, max_lost_attempts, .. } = self.job;
+        let seconds = self.seconds_until(self.back_off.unwrap_or(self.now));
+        match &self.job.last_failure {
+            Some(failure) => format!(
+                "{} The next attempt starts in {seconds} s at the earliest; {lost_attempts} of at most \
+                 {max_lost_attempts} are used.",
+                last_failure(failure),
+            ),
+            None => format!(
+                "{lost_attempts} of at most {max_lost_attempts} attempts were lost. The next one starts in {seconds} s at \
+                 the earliest.",
+            ),
+        }
+    }
+
+    fn seconds_until(&self, time: Timestamp) -> u128 {
+        time.since(self.now).as_millis().div_ceil(1000)
+    }
+}
+
+fn last_failure(failure: &FailedAttempt) -> String {
+    let FailedAttempt { attempt, node, message, .. } = failure;
+    format!("Attempt {attempt} failed on {node}: {}.", message.trim_end_matches('.'))
 }
 
 fn not_waiting(job: &Job) -> String {
@@ -114,6 +182,28 @@ mod tests {
             deadline_at: None,
             revision: 1,
             cancel_cause: None,
+            last_failure: None,
+            avoids: None,
+            next_scoring: None,
+        }
+    }
+
+    fn failed(attempt: u32) -> FailedAttempt {
+        let reason = vmafx_job::FailureReason::ScratchFull;
+        FailedAttempt { attempt, node: "n0".into(), reason, message: "the disk is full".into() }
+    }
+
+    fn quarantined(name: &str, backend: &str) -> QuarantinedNode {
+        QuarantinedNode {
+            name: name.into(),
+            backends: vec![backend.into()],
+            free_slots: 2,
+            quarantine: vmafx_queue::quarantine::Quarantine {
+                failures: 3,
+                until: Timestamp(130_000),
+                reason: vmafx_job::FailureReason::InputMissingOnNode,
+                error: "/media/a.y4m: there is no such file".into(),
+            },
         }
     }
 
@@ -125,7 +215,33 @@ mod tests {
             })
             .collect();
         let (ahead_by_priority, ahead_by_age) = ahead;
-        explain(Explained { job, ahead_by_priority, ahead_by_age, supply }, NOW)
+        explain(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined: vec![] }, NOW)
+    }
+
+    #[test]
+    fn a_job_whose_only_nodes_are_quarantined_says_so() {
+        let supply = [("", 3, 6, 0), ("cpu", 2, 4, 0), ("cuda", 1, 2, 0)];
+        let supply =
+            supply.map(|(backend, nodes, slots, busy)| (backend.to_owned(), Supply { nodes, slots, busy }));
+        let with = |backend: &str, quarantined| Explained {
+            job: job(backend),
+            ahead_by_priority: 0,
+            ahead_by_age: 0,
+            supply: supply.clone().into(),
+            quarantined,
+        };
+        let both = explain(with("cpu", vec![quarantined("a", "cpu"), quarantined("b", "cpu")]), NOW);
+        assert_eq!(both.reason, WaitReason::Quarantined);
+        assert_eq!(
+            both.message,
+            "All 2 nodes with backend cpu are quarantined, because they failed several attempts in a row. a gets its next \
+             job on trial in 30 s at the latest; its last error: /media/a.y4m: there is no such file"
+        );
+        let one = explain(with("cpu", vec![quarantined("a", "cpu")]), NOW);
+        assert_eq!(one.reason, WaitReason::Ready);
+        assert!(one.message.ends_with("1 of the nodes with backend cpu are quarantined."), "{}", one.message);
+        let other = explain(with("cuda", vec![quarantined("a", "cpu")]), NOW);
+        assert_eq!(other.reason, WaitReason::Ready);
     }
 
     #[rstest]
@@ -134,6 +250,12 @@ mod tests {
         "The job needs backend cuda, and none of the 2 connected nodes serves it.")]
     #[case::back_off(Job { available_at: Some(Timestamp(104_001)), lost_attempts: 1, ..job("") }, (0, 0), &[("", 1, 1, 0)],
         WaitReason::BackingOff, "1 of at most 3 attempts were lost. The next one starts in 5 s at the earliest.")]
+    #[case::failed_before(Job { available_at: Some(Timestamp(104_001)), lost_attempts: 1, last_failure: Some(failed(1)), ..job("") },
+        (0, 0), &[("", 1, 1, 0)], WaitReason::BackingOff,
+        "Attempt 1 failed on n0: the disk is full. The next attempt starts in 5 s at the earliest; 1 of at most 3 are used.")]
+    #[case::failed_and_busy(Job { lost_attempts: 1, last_failure: Some(failed(1)), ..job("") }, (0, 0), &[("", 1, 1, 1)],
+        WaitReason::Busy, "1 of 1 slots of 1 nodes are taken. 0 waiting jobs are ahead by priority and 0 by age. \
+        Attempt 1 failed on n0: the disk is full.")]
     #[case::back_off_over(Job { available_at: Some(NOW), ..job("") }, (0, 0), &[("", 1, 1, 0)], WaitReason::Ready,
         "1 of 1 slots of 1 nodes are free. The next pull takes the job.")]
     #[case::busy(job("cpu"), (2, 3), &[("", 9, 9, 0), ("cpu", 2, 4, 4)], WaitReason::Busy,

@@ -6,7 +6,7 @@ use vmafx_queue::{Job, JobId};
 
 use super::request::ListJobs;
 use super::response::{JobPage, WaitExplanation};
-use super::{Service, check, explain};
+use super::{Service, check, explain, page_size};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
@@ -27,14 +27,14 @@ impl Service {
         Ok(attempts)
     }
 
-    /// A page of jobs, ordered by creation and then id.
+    /// A page of jobs, ordered by creation and then id. It is shorter than requested if its jobs are very large.
     pub async fn jobs(&self, who: &Identity, request: ListJobs) -> Result<JobPage, Refusal> {
         let (filter, mut page) = check::list(request)?;
         // One job more than the page holds shows whether there is a next page.
         page.limit += 1;
         let mut jobs = self.0.store.jobs(&who.tenant, &filter, &page).await?;
         page.limit -= 1;
-        let size = page.limit as usize;
+        let size = (page.limit as usize).min(page_size::fitting(&jobs));
         let next = match jobs.get(size - 1) {
             Some(last) if jobs.len() > size => check::page_token(last, page.newest_first),
             _ => String::new(),

@@ -27,6 +27,16 @@ pub struct SubmitJob {
     pub ground_truth: Option<GroundTruth>,
 }
 
+/// Changes of a job. `None` leaves a field as it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateJob {
+    pub scoring: Option<ScoringRequest>,
+    pub priority: Option<i32>,
+    pub max_lost_attempts: Option<u32>,
+    /// Counts from the submission of the job; 0: no limit.
+    pub active_deadline_seconds: Option<u64>,
+}
+
 /// The quality that viewers gave the distorted clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroundTruth {
@@ -140,6 +150,8 @@ pub struct Heartbeat {
     pub session: NodeSession,
     pub running_job_ids: Vec<String>,
     pub progress: Vec<(String, AttemptNumber, Progress)>,
+    /// Pulls of which the node will never read a response.
+    pub lost_pull_ids: Vec<String>,
 }
 
 /// A request for one job, sent for a free slot.
@@ -151,6 +163,10 @@ pub struct PullWork {
     pub concurrency: i32,
     /// How long to wait for work.
     pub wait: Duration,
+    /// Identifies this call; empty: the node does not identify its pulls.
+    pub pull_id: String,
+    /// As in [`Heartbeat`].
+    pub lost_pull_ids: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

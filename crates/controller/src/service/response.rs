@@ -94,12 +94,14 @@ pub enum WaitReason {
     NoNode,
     /// No connected node serves the backend of the job.
     NoBackend,
-    /// The job backs off after a lost attempt.
+    /// The job backs off after an attempt that was lost or failed.
     BackingOff,
     /// Every fitting slot is taken, or other jobs come first.
     Busy,
     /// The next pull takes the job.
     Ready,
+    /// Every node that fits is quarantined.
+    Quarantined,
 }
 
 impl WaitReason {
@@ -111,6 +113,7 @@ impl WaitReason {
             Self::BackingOff => "BackingOff",
             Self::Busy => "Busy",
             Self::Ready => "Ready",
+            Self::Quarantined => "Quarantined",
         }
     }
 }

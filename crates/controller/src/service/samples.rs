@@ -11,7 +11,7 @@ use vmafx_queue::store::{Cursor, Sample};
 use super::request::StreamSamples;
 use super::response::SampleItem;
 use super::watch::{PAGE_SIZE, too_many_streams};
-use super::{ItemStream, Service, check, shutting_down};
+use super::{ItemStream, Service, check};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::subscriptions::Topic;
@@ -69,10 +69,10 @@ impl SampleReader {
             if self.caught_up && !self.follow {
                 return None;
             }
-            let shutdown = self.service.0.shutdown.clone();
+            let service = self.service.clone();
             let read = tokio::select! {
                 biased;
-                () = shutdown.begun() => Err(shutting_down()),
+                refusal = service.stream_end() => Err(refusal),
                 read = self.wait_and_read() => read,
             };
             if let Err(refusal) = read {

@@ -36,6 +36,7 @@ impl Service {
             .filter_map(|(id, attempt, progress)| Some((parse(id)?, *attempt, *progress)))
             .collect();
         let has_progress = !progress.is_empty();
+        self.release_lost_pulls(who, &credentials, &check::lost_pulls(&request.lost_pull_ids)?).await?;
         let heartbeat = queue::Heartbeat { running, progress };
         let Some(reply) = self.0.store.heartbeat(&who.tenant, &credentials, heartbeat).await? else {
             return Ok(None);

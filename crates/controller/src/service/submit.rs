@@ -9,7 +9,7 @@ use crate::identity::Identity;
 use crate::refusal::Refusal;
 
 impl Service {
-    /// Stores a job, or returns the one with the same idempotency key.
+    /// Stores a job, or returns the one that the same caller submitted with the same idempotency key.
     pub async fn submit(&self, who: &Identity, request: SubmitJob) -> Result<Submitted, Refusal> {
         let job = check::submit(request)?;
         self.inside_roots(who, "scoring", &job.scoring)?;
@@ -21,6 +21,7 @@ impl Service {
         who: &Identity,
         job: vmafx_queue::NewJob,
     ) -> Result<Submitted, Refusal> {
+        let job = vmafx_queue::NewJob { submitter: who.subject.clone(), ..job };
         let submitted = self.0.store.submit(&who.tenant, job).await?;
         if !submitted.deduplicated {
             self.0.metrics.submitted(&who.tenant);

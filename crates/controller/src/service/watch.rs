@@ -15,7 +15,7 @@ use vmafx_queue::{AttemptNumber, Job, JobId};
 
 use super::request::{JobFilter, WatchJobs};
 use super::response::JobChange;
-use super::{ItemStream, Service, check, shutting_down};
+use super::{ItemStream, Service, check};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::subscriptions::Topic;
@@ -108,8 +108,9 @@ impl SnapshotReader {
         if self.ready.is_empty() && !self.last {
             let page = Page { after: self.after, limit: PAGE_SIZE, newest_first: false };
             let read = service.0.store.jobs(&who.tenant, &self.filter, &page);
-            let Some(jobs) = service.0.shutdown.run_until_begun(read).await else {
-                return Err(shutting_down());
+            let jobs = tokio::select! {
+                refusal = service.stream_end() => return Err(refusal),
+                jobs = read => jobs,
             };
             self.ready = jobs?.into();
             self.last = self.ready.len() < PAGE_SIZE as usize;
@@ -157,14 +158,14 @@ impl JobWatch {
             self.snapshot = None;
             return Ok(JobChange::Bookmark(self.cursor.clone()));
         }
-        let shutdown = self.service.0.shutdown.clone();
+        let service = self.service.clone();
         loop {
             if let Some(item) = self.ready.pop_front() {
                 return Ok(item);
             }
             tokio::select! {
                 biased;
-                () = shutdown.begun() => return Err(shutting_down()),
+                refusal = service.stream_end() => return Err(refusal),
                 read = self.wait_and_read() => read?,
             }
         }

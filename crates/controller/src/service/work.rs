@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep_until};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::{self as queue, Credentials, Report};
 use vmafx_queue::store::{Claim, Released, Reported};
-use vmafx_queue::{Job, JobId, TenantId};
+use vmafx_queue::transition::State;
+use vmafx_queue::{Job, JobId, PullId, TenantId};
 
 use super::request::{NodeSession, PullWork, ReleaseJob, ReportResult};
 use super::response::AssignedJob;
@@ -28,7 +29,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// From here on only the lease can return the job to the queue.
+    /// From here on the job returns to the queue when its node names the pull as lost, or when the lease expires.
     pub fn deliver(mut self) -> Option<AssignedJob> {
         let assigned = self.assigned.take()?;
         self.inner.metrics.claimed(&assigned.job);
@@ -56,42 +57,90 @@ impl Drop for Delivery {
     }
 }
 
+/// A session that claims, and the pull for which it does.
+#[derive(Clone)]
+struct Claimant {
+    credentials: Credentials,
+    pull: Option<PullId>,
+}
+
 enum ClaimOutcome {
     Job(Box<Delivery>),
     /// With the end of the next back-off that is worth waiting for.
     Nothing(Option<Timestamp>),
+    /// There are jobs for other nodes; with the time when one may go to this node.
+    PassedOver(Timestamp),
+    /// With the end of the pause.
+    Quarantined(Timestamp),
     NoSession,
+}
+
+enum WaitEnd {
+    Job(Box<Delivery>),
+    /// The session has too many waiting pulls.
+    Evicted,
+    Quarantined(Timestamp),
 }
 
 impl Service {
     /// Assigns the first job that fits, waiting for one if requested. `None`: there is no job.
     pub async fn pull(&self, who: &Identity, request: PullWork) -> Result<Option<Delivery>, Refusal> {
-        let slots = check::pull(&request)?;
+        let (slots, pull_id) = check::pull(&request)?;
+        let lost = check::lost_pulls(&request.lost_pull_ids)?;
         let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
+        self.release_lost_pulls(who, &credentials, &lost).await?;
+        let claimant = Claimant { credentials, pull: pull_id };
         let mut backends = request.backends;
         backends.sort_unstable();
         backends.dedup();
         let backends: Arc<[String]> = backends.into();
 
         let wait = request.wait.min(self.0.limits.max_pull_wait);
-        let pull = if wait.is_zero() || self.0.shutdown.has_begun() {
-            None
-        } else {
-            self.0.dispatch.enqueue(&who.tenant, &backends)
-        };
-        let Some(mut pull) = pull else {
-            return Ok(match self.claim(who, &credentials, &backends).await? {
-                ClaimOutcome::Job(delivery) => Some(*delivery),
-                ClaimOutcome::Nothing(_) => None,
-                ClaimOutcome::NoSession => return Err(invalid_session()),
-            });
-        };
+        if wait.is_zero() || self.0.shutdown.has_begun() {
+            return self.claim_once(who, &claimant, &backends).await;
+        }
         let until = Instant::now() + wait;
         let shutdown = self.0.shutdown.clone();
         tokio::select! {
-            found = self.wait_for_work(who, &credentials, &backends, slots, &mut pull) => found,
+            found = self.wait_out_quarantines(who, &claimant, &backends, slots) => found,
             () = sleep_until(until) => Ok(None),
             () = shutdown.begun() => Ok(None),
+        }
+    }
+
+    async fn claim_once(
+        &self,
+        who: &Identity,
+        claimant: &Claimant,
+        backends: &Arc<[String]>,
+    ) -> Result<Option<Delivery>, Refusal> {
+        match self.claim(who, claimant, backends).await? {
+            ClaimOutcome::Job(delivery) => Ok(Some(*delivery)),
+            ClaimOutcome::Nothing(_) | ClaimOutcome::PassedOver(_) | ClaimOutcome::Quarantined(_) => Ok(None),
+            ClaimOutcome::NoSession => Err(invalid_session()),
+        }
+    }
+
+    /// Waits for work. While the node is quarantined, its pull is not queued, so that it takes no wake-up from another.
+    async fn wait_out_quarantines(
+        &self,
+        who: &Identity,
+        claimant: &Claimant,
+        backends: &Arc<[String]>,
+        slots: u32,
+    ) -> Result<Option<Delivery>, Refusal> {
+        loop {
+            let Some(mut pull) = self.0.dispatch.enqueue(&who.tenant, backends) else {
+                return self.claim_once(who, claimant, backends).await;
+            };
+            match self.wait_for_work(who, claimant, backends, slots, &mut pull).await? {
+                WaitEnd::Job(delivery) => return Ok(Some(*delivery)),
+                WaitEnd::Evicted => return Ok(None),
+                WaitEnd::Quarantined(until) => {
+                    drop(pull);
+                    self.0.dispatch.sleep_until(until).await;
+                }
+            }
         }
     }
 
@@ -99,23 +148,30 @@ impl Service {
     async fn wait_for_work(
         &self,
         who: &Identity,
-        credentials: &Credentials,
+        claimant: &Claimant,
         backends: &Arc<[String]>,
         slots: u32,
         pull: &mut WaitingPull,
-    ) -> Result<Option<Delivery>, Refusal> {
+    ) -> Result<WaitEnd, Refusal> {
         loop {
-            match self.claim(who, credentials, backends).await.inspect_err(|_| pull.claim_failed())? {
+            match self.claim(who, claimant, backends).await.inspect_err(|_| pull.claim_failed())? {
                 ClaimOutcome::Job(delivery) => {
                     pull.claimed_job();
-                    return Ok(Some(*delivery));
+                    return Ok(WaitEnd::Job(delivery));
                 }
                 // The claim has authenticated the session, so that the pull counts against the limit of its own session only.
-                ClaimOutcome::Nothing(next) => pull.found_nothing(credentials.session, slots as usize, next),
+                ClaimOutcome::Nothing(next) => {
+                    pull.found_nothing(claimant.credentials.session, slots as usize, next);
+                }
+                ClaimOutcome::PassedOver(next) => {
+                    pull.passed_over(claimant.credentials.session, slots as usize, next);
+                }
+                // The pull is dropped with its wake-up, which goes to the next one.
+                ClaimOutcome::Quarantined(until) => return Ok(WaitEnd::Quarantined(until)),
                 ClaimOutcome::NoSession => return Err(invalid_session()),
             }
             if !pull.woken().await {
-                return Ok(None);
+                return Ok(WaitEnd::Evicted);
             }
         }
     }
@@ -124,18 +180,20 @@ impl Service {
     async fn claim(
         &self,
         who: &Identity,
-        credentials: &Credentials,
+        claimant: &Claimant,
         backends: &Arc<[String]>,
     ) -> Result<ClaimOutcome, Refusal> {
         let (inner, tenant) = (self.0.clone(), who.tenant.clone());
-        let (credentials, backends) = (credentials.clone(), backends.clone());
+        let (Claimant { credentials, pull }, backends) = (claimant.clone(), backends.clone());
         let (sender, receiver) = oneshot::channel();
         self.0.detached.spawn(async move {
-            let outcome = match inner.store.claim(&tenant, &credentials, &backends).await {
+            let outcome = match inner.store.claim(&tenant, &credentials, &backends, pull).await {
                 Ok(Claim::Job(job)) => {
                     Ok(ClaimOutcome::Job(Box::new(delivery(&inner, tenant, credentials, *job))))
                 }
                 Ok(Claim::Nothing { next }) => Ok(ClaimOutcome::Nothing(next)),
+                Ok(Claim::PassedOver { next }) => Ok(ClaimOutcome::PassedOver(next)),
+                Ok(Claim::Quarantined { until }) => Ok(ClaimOutcome::Quarantined(until)),
                 Ok(Claim::NoSession) => Ok(ClaimOutcome::NoSession),
                 Err(error) => Err(error.into()),
             };
@@ -143,6 +201,26 @@ impl Service {
             let _ = sender.send(outcome);
         });
         receiver.await.unwrap_or(Err(Refusal::Internal))
+    }
+
+    /// Returns to the queue what these pulls claimed: their node never received it.
+    pub(super) async fn release_lost_pulls(
+        &self,
+        who: &Identity,
+        credentials: &Credentials,
+        lost: &[PullId],
+    ) -> Result<(), Refusal> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let released = self.0.store.release_pulls(&who.tenant, credentials, lost).await?;
+        for _ in 0..released {
+            self.0.metrics.requeued(RequeueReason::AssignRollback);
+        }
+        if released > 0 {
+            tracing::info!(tenant = %who.tenant, session = %credentials.session, released, "requeued jobs that their node did not receive");
+        }
+        Ok(())
     }
 
     /// Finishes the attempt that a node holds. Repeating an accepted report succeeds without effect.
@@ -160,9 +238,26 @@ impl Service {
             Reported::Fenced => Err(not_assigned(&request.job_id, &request.session)),
             Reported::Repeated => Ok(()),
             Reported::Moved { job, .. } => {
-                self.ended(&job);
+                if job.state == State::Pending {
+                    self.requeued(&job);
+                } else {
+                    self.ended(&job);
+                }
                 Ok(())
             }
+        }
+    }
+
+    /// Counts and announces a job whose attempt failed through no fault of its own.
+    fn requeued(&self, job: &Job) {
+        self.0.metrics.requeued(RequeueReason::AttemptFailed);
+        if let Some(failure) = &job.last_failure {
+            let (attempt, lost) = (failure.attempt, job.lost_attempts);
+            tracing::info!(job = %job.id, tenant = %job.tenant, node = failure.node, attempt, lost,
+                reason = %failure.reason, error = failure.message, "requeued the job of a failed attempt");
+        }
+        if let Some(at) = job.available_at {
+            self.0.dispatch.wake_at(&job.tenant, job.scoring.backend_name(), at);
         }
     }
 

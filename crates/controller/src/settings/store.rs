@@ -1,6 +1,6 @@
 //! The store of the queue, and the timeouts of leases and sessions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,9 @@ use vmafx_queue::Store;
 use vmafx_queue::clock::Clock;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::postgres::{self, ConnectError, PostgresStore};
-use vmafx_queue::sqlite::{self, NoStateDirectory, OpenError, SqliteStore, default_path};
+use vmafx_queue::sqlite::{
+    self, BackupError, BackupSummary, NoStateDirectory, OpenError, SqliteStore, default_path,
+};
 
 use crate::service::check::MAX_LOST_ATTEMPTS;
 
@@ -25,6 +27,10 @@ pub struct StoreArgs {
     /// File of the sqlite store. Default: vmafx/vmafx-controller.db in the user's state directory.
     #[arg(long, env = "VMAFX_DB_PATH", value_name = "FILE")]
     pub db_path: Option<PathBuf>,
+
+    /// Space in MiB that the sqlite store holds in reserve, so that finished jobs can be stored on a full volume.
+    #[arg(long, env = "VMAFX_DB_RESERVE_MIB", value_name = "MIB", default_value_t = sqlite::Options::DEFAULT_RESERVE >> 20, value_parser = clap::value_parser!(u64).range(0..=65536))]
+    pub db_reserve_mib: u64,
 
     /// Connection string of the postgres store.
     #[arg(long, env = "VMAFX_DB_DSN", value_name = "URL", hide_env_values = true)]
@@ -77,6 +83,12 @@ pub enum StoreSetupError {
     File(#[from] OpenError),
     #[error("cannot open the store (VMAFX_DB_DSN)")]
     Database(#[from] ConnectError),
+    #[error(
+        "backup and restore are for the sqlite store: use pg_dump, pg_basebackup or your provider's backups"
+    )]
+    NotAFile,
+    #[error(transparent)]
+    Backup(#[from] BackupError),
 }
 
 impl StoreArgs {
@@ -88,6 +100,7 @@ impl StoreArgs {
             backoff_base: self.store_backoff_base.0,
             backoff_max: self.store_backoff_max.0,
             max_lost_attempts: self.store_max_lost_attempts,
+            ..Policy::default()
         };
         let refuse = |variable: &str, value: String, reason: &str| {
             Err(SettingsError::Value { variable: variable.to_owned(), value, reason: reason.to_owned() })
@@ -127,7 +140,7 @@ impl StoreArgs {
             StoreBackend::Sqlite => {
                 let path = self.path()?;
                 tracing::info!(path = %path.display(), "opening the sqlite store");
-                let options = sqlite::Options { path, policy, clock };
+                let options = sqlite::Options { path, policy, clock, reserve: self.db_reserve_mib << 20 };
                 // Opening blocks on the disk and on the recovery of a write-ahead log.
                 let opened = tokio::task::spawn_blocking(|| SqliteStore::open(options)).await;
                 let store =
@@ -142,12 +155,30 @@ impl StoreArgs {
         }
     }
 
+    /// Copies the sqlite store to a new file; a controller may be running on it.
+    pub fn back_up(&self, to: &Path) -> Result<BackupSummary, StoreSetupError> {
+        Ok(sqlite::back_up(&self.file()?, to)?)
+    }
+
+    /// Puts a backup in the place of the sqlite store.
+    pub fn restore(&self, from: &Path) -> Result<BackupSummary, StoreSetupError> {
+        Ok(sqlite::restore(from, &self.file()?)?)
+    }
+
+    /// The file of the sqlite store.
+    fn file(&self) -> Result<PathBuf, StoreSetupError> {
+        match self.store_backend {
+            StoreBackend::Sqlite => Ok(self.path()?),
+            StoreBackend::Postgres => Err(StoreSetupError::NotAFile),
+        }
+    }
+
     fn dsn(&self) -> Result<&str, SettingsError> {
         let dsn = self.db_dsn.as_ref().map(SecretString::reveal);
         dsn.ok_or(SettingsError::Without { variable: "VMAFX_STORE_BACKEND=postgres", needs: "VMAFX_DB_DSN" })
     }
 
-    fn path(&self) -> Result<PathBuf, NoStateDirectory> {
+    pub fn path(&self) -> Result<PathBuf, NoStateDirectory> {
         if let Some(path) = &self.db_path {
             return Ok(path.clone());
         }

@@ -5,19 +5,18 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use futures::StreamExt;
 use tokio::net::TcpListener;
 use tower::ServiceBuilder;
-use vmafx_kit::health::{self, Readiness};
+use vmafx_kit::health::{self, Readiness, ServingSignal};
 use vmafx_kit::metrics::Metrics;
-use vmafx_kit::serve::{incoming, listen, serve_with};
+use vmafx_kit::serve::{GrpcLifetimes, incoming, listen, serve_grpc, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
 
 use super::Addresses;
 use crate::auth::Access;
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
-use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes};
+use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, ServingLayer};
 use crate::metrics::{self, ControllerMetrics, QueueGauges};
 use crate::service::Service;
 use crate::settings::Settings;
@@ -26,6 +25,7 @@ pub(super) struct ListenerParts {
     pub(super) service: Service,
     pub(super) access: Access,
     pub(super) readiness: Readiness,
+    pub(super) serving: ServingSignal,
     pub(super) metrics: Arc<Metrics>,
     pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
@@ -69,20 +69,18 @@ async fn add_grpc(
     let sizes =
         MessageSizes { receive: settings.grpc.grpc_max_recv_size, send: settings.grpc.grpc_max_send_size };
     let (routes, health) = grpc::routes(&parts.service, sizes).await?;
+    let shutdown = tasks.shutdown();
+    tasks.service("grpc-health", grpc::report_health(health, parts.serving.clone(), shutdown.clone()));
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
+        .layer(ServingLayer(parts.serving.clone()))
         .layer(GrpcAuthLayer::new(CallAuthorizer::new(parts.access.authenticator.clone())));
-    let server = settings.grpc.server().layer(layers).add_routes(routes);
-    let shutdown = tasks.shutdown();
-    let ending = {
-        let begun = shutdown.begun();
-        async move {
-            begun.await;
-            grpc::closing(&health).await;
-        }
+    let lifetimes = GrpcLifetimes {
+        age: settings.grpc.connection_age(),
+        serving: parts.serving.clone(),
+        shutdown: shutdown.clone(),
     };
-    let connections = connections.map(Ok::<_, std::io::Error>);
-    let serving = async move { server.serve_with_incoming_shutdown(connections, ending).await };
+    let serving = serve_grpc(connections, layers.service(routes.prepare()), lifetimes);
     tasks.service("grpc", with_drain_timeout(serving, "grpc", drain, shutdown));
     Ok(())
 }

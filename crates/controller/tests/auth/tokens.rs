@@ -38,7 +38,7 @@ fn claim(name: &'static str, value: Value) -> impl Fn(&mut Value, &Issuer) {
 #[case::expired(claim("exp", json!(NOW - 30)), AuthOutcome::Expired)]
 #[case::without_end(claim("exp", Value::Null), AuthOutcome::Expired)]
 #[case::end_as_text(claim("exp", json!("never")), AuthOutcome::Malformed)]
-#[case::premature(claim("nbf", json!(NOW + 31)), AuthOutcome::Premature)]
+#[case::premature(claim("nbf", json!(NOW + 3601)), AuthOutcome::Premature)]
 #[case::other_issuer(claim("iss", json!("https://evil.example")), AuthOutcome::Issuer)]
 #[case::no_issuer(claim("iss", Value::Null), AuthOutcome::Issuer)]
 #[case::issuer_as_number(claim("iss", json!(7)), AuthOutcome::Malformed)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use vmafx_proto::controller::v1 as wire;
+use vmafx_proto::refusal::RefusalReason;
 
 use crate::node::{TestNode, clips, get, submit};
 use crate::server::TestServer;
@@ -52,6 +53,18 @@ async fn a_repeated_idempotency_key_returns_the_first_job() {
     let second = client.submit_job(request).await.unwrap().into_inner();
     assert_eq!((first.job_id.as_str(), first.deduplicated), (second.job_id.as_str(), false));
     assert!(second.deduplicated);
+    assert_eq!(server.metric("vmafx_controller_jobs_submitted_total{tenant=\"acme\"}"), Some(1.0));
+}
+
+#[tokio::test]
+async fn an_idempotency_key_with_another_request_is_refused_with_a_reason() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let request = wire::SubmitJobRequest { idempotency_key: "uid-1".into(), ..clips() };
+    client.submit_job(request.clone()).await.unwrap();
+    let refused = client.submit_job(wire::SubmitJobRequest { priority: 9, ..request }).await.unwrap_err();
+    assert_eq!(refused.code(), tonic::Code::AlreadyExists);
+    assert_eq!(RefusalReason::of(&refused), Some(RefusalReason::IdempotencyKeyReused));
     assert_eq!(server.metric("vmafx_controller_jobs_submitted_total{tenant=\"acme\"}"), Some(1.0));
 }
 

@@ -19,5 +19,7 @@ mod dispatch;
 mod lost;
 mod postgres;
 mod reflection;
+mod retried;
 mod scoring;
 mod streams;
+mod update;

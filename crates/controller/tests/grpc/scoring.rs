@@ -55,21 +55,32 @@ async fn an_unusable_clip_and_an_internal_failure_have_different_codes() {
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
     let reasons = [
-        (queue::FailureReason::InputNotFound, Code::FailedPrecondition),
-        (queue::FailureReason::WorkerCrashed, Code::Internal),
+        (queue::FailureReason::InputNotFound, 1, Code::FailedPrecondition, "it broke"),
+        (
+            queue::FailureReason::WorkerCrashed,
+            3,
+            Code::Internal,
+            "3 of at most 3 attempts failed, the last one on node-0: it broke",
+        ),
     ];
-    for (reason, code) in reasons {
+    for (reason, attempts, code, error) in reasons {
         let mut caller = server.scorer().await;
         let worked = async {
-            let work = node.pull_for(TIMEOUT).await.unwrap().unwrap();
-            let mut report = node.report_request(&work, 0.0);
-            report.error = "it broke".into();
-            report.failure_reason = reason.into();
-            node.report(report).await.unwrap();
+            for attempt in 1..=attempts {
+                let work = node.pull_for(TIMEOUT).await.unwrap().unwrap();
+                assert_eq!(work.attempt, attempt);
+                let mut report = node.report_request(&work, 0.0);
+                report.error = "it broke".into();
+                report.failure_reason = reason.into();
+                node.report(report).await.unwrap();
+                if attempt < attempts {
+                    server.pass(Duration::from_secs(10)).await;
+                }
+            }
         };
         let (scored, ()) = tokio::join!(caller.score(clips()), worked);
         let status = scored.unwrap_err();
-        assert_eq!((status.code(), status.message()), (code, "no score: it broke"));
+        assert_eq!((status.code(), status.message()), (code, format!("no score: {error}").as_str()));
     }
     assert_eq!(server.metric("vmafx_server_score_errors_total"), Some(2.0));
 }

@@ -172,6 +172,7 @@ async fn progress_is_sent_on_request() {
             attempt: work.attempt,
             progress: Some(progress),
         }],
+        ..Default::default()
     };
     client.heartbeat(beat).await.unwrap();
     let change = next_job(&mut stream).await;

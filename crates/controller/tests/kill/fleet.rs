@@ -123,6 +123,7 @@ pub(crate) async fn work(client: Client, ledger: Arc<Ledger>, name: String, mut 
             session_token: session.session_token.clone(),
             capability: Some(capability()),
             wait_ms: PULL_MS,
+            ..Default::default()
         };
         let pulled = answer("pull", &ledger, || {
             let (mut client, pull) = (client.clone(), pull.clone());

@@ -56,6 +56,10 @@ impl Http {
         self.try_get(path).await.unwrap()
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> ApiResponse {
+        self.send(self.request("PATCH", path).body(body.to_string())).await.unwrap()
+    }
+
     pub(crate) async fn post(&self, path: &str, body: &Value) -> ApiResponse {
         self.send(self.request("POST", path).body(body.to_string())).await.unwrap()
     }

@@ -46,14 +46,46 @@ async fn a_job_is_stored_as_it_was_submitted() {
 }
 
 #[tokio::test]
+async fn a_job_can_be_changed_until_it_is_finished() {
+    let controller = Controller::start(&[]).await;
+    let http = controller.http_with(WRITER);
+    let id = submit(&http, &json!({ "scoring": clips() })).await;
+    let path = format!("/v1/jobs/{id}");
+    let mut scoring = clips();
+    scoring["features"] = json!(["psnr"]);
+    let changed =
+        http.patch(&path, &json!({ "scoring": scoring, "activeDeadlineSeconds": 60 })).await.expect(200);
+    assert_eq!(changed["scoring"]["features"], json!(["psnr"]));
+    assert!(changed["deadlineAt"].is_string());
+    assert_eq!(
+        http.patch(&path, &json!({ "activeDeadlineSeconds": 0 })).await.expect(200).get("deadlineAt"),
+        None
+    );
+    scoring["distorted"] = json!("/clips/other.y4m");
+    let refused = http.patch(&path, &json!({ "scoring": scoring })).await.expect(400);
+    assert!(
+        refused["error"].as_str().unwrap().starts_with("scoring.distorted: cannot be changed"),
+        "{refused}"
+    );
+    http.post(&format!("{path}/cancel"), &json!({})).await.expect(200);
+    http.patch(&path, &json!({ "priority": 3 })).await.expect(409);
+    controller.http_with(STRANGER).patch(&path, &json!({ "priority": 3 })).await.expect(404);
+}
+
+#[tokio::test]
 async fn a_repeated_idempotency_key_returns_the_first_job_and_stores_nothing() {
     let controller = Controller::start(&[]).await;
     let http = controller.http_with(WRITER);
     let first = json!({ "scoring": clips(), "idempotencyKey": "k" });
     let id = submit(&http, &first).await;
-    let other = json!({ "scoring": clips(), "idempotencyKey": "k", "priority": 9 });
-    let again = http.post("/v1/jobs", &other).await.expect(200);
+    let again = http.post("/v1/jobs", &first).await.expect(200);
     assert_eq!(again, json!({ "id": id, "deduplicated": true }));
+    let other = json!({ "scoring": clips(), "idempotencyKey": "k", "priority": 9 });
+    let refused = http.post("/v1/jobs", &other).await.expect(409);
+    let message = format!(
+        "idempotencyKey: the idempotency key stands for another request, that of job {id}: use a new key for a new request"
+    );
+    assert_eq!(refused, json!({ "error": message }));
     assert_eq!(ids(&http.get("/v1/jobs").await.expect(200)), [id]);
     // Another tenant may use the same key.
     submit(&controller.http_with(STRANGER), &first).await;

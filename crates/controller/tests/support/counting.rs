@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, broadcast};
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Submitted, Swept, TenantStats,
+    Reported, Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, Store, StoreError, StoreResult, TenantId};
+use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, PullId, Store, StoreError, StoreResult, TenantId};
 
 pub(crate) struct CountingStore {
     inner: Arc<dyn Store>,
@@ -88,6 +88,10 @@ impl Store for CountingStore {
         self.inner.cancel(tenant, id, cause, reason).await
     }
 
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        self.inner.update(tenant, id, update).await
+    }
+
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.inner.label(tenant, target, label).await
     }
@@ -105,9 +109,15 @@ impl Store for CountingStore {
         self.inner.heartbeat(tenant, node, beat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
         self.claims.fetch_add(1, Ordering::SeqCst);
-        let claim = self.inner.claim(tenant, node, backends).await;
+        let claim = self.inner.claim(tenant, node, backends, pull).await;
         self.claimed.fetch_add(1, Ordering::SeqCst);
         if self.held.load(Ordering::SeqCst) {
             self.permits.acquire().await.unwrap().forget();
@@ -128,6 +138,15 @@ impl Store for CountingStore {
         reason: &str,
     ) -> StoreResult<Released> {
         self.inner.release(tenant, node, job, attempt, reason).await
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        self.inner.release_pulls(tenant, node, pulls).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
@@ -174,6 +193,14 @@ impl Store for CountingStore {
 
     async fn ready(&self) -> StoreResult<()> {
         self.inner.ready().await
+    }
+
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.inner.free_bytes()
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

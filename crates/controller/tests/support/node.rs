@@ -47,6 +47,7 @@ impl TestNode {
                 ..Default::default()
             }),
             wait_ms: u32::try_from(wait.as_millis()).unwrap(),
+            ..Default::default()
         }
     }
 
@@ -67,7 +68,7 @@ impl TestNode {
             session_token: self.session_token.clone(),
             jobs_running: 0,
             running_job_ids: running.iter().map(|&id| id.to_owned()).collect(),
-            progress: Vec::new(),
+            ..Default::default()
         };
         self.client.clone().heartbeat(request).await.unwrap().into_inner()
     }

@@ -90,7 +90,9 @@ impl StoreLocation {
         match self {
             Self::File(directory) => {
                 let path = directory.path().join("queue.db");
-                Arc::new(SqliteStore::open(sqlite::Options { path, policy, clock }).unwrap())
+                Arc::new(
+                    SqliteStore::open(sqlite::Options { path, policy, clock, reserve: 64 << 10 }).unwrap(),
+                )
             }
             Self::Database(database) => {
                 let mut options = postgres::Options::new(database.dsn());
@@ -153,6 +155,7 @@ impl TestServer {
             metrics: counted,
             policy: options.policy,
             limits: options.patience,
+            serving: vmafx_kit::health::ServingSignal::default(),
             shutdown: shutdown.clone(),
         });
         let keep = Retention {

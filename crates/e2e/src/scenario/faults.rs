@@ -26,6 +26,7 @@
 //! | `cut_off`          | a worker cannot reach the controllers for 75 seconds                            |
 //! | `database_cut`     | one of two controllers cannot reach Postgres for five minutes                   |
 //! | `idle_transaction` | a transaction stays open in another database of the server                      |
+//! | `random`           | 2 000 jobs over all these faults in random order                                |
 //! | `shared_scratch`   | four slots share a scratch volume for the clips of one or two jobs              |
 //! | `store_errors`     | the object store answers 503 for twenty seconds                                 |
 //! | `firewall`         | drops packets in the network of the node                                        |
@@ -46,6 +47,7 @@ mod logs;
 mod partition;
 mod plan;
 mod queue;
+mod random;
 mod scratch;
 mod shared_scratch;
 mod store_errors;
@@ -72,6 +74,8 @@ pub enum FaultRun {
     DatabaseCut,
     /// A transaction stays open in another database of the Postgres server
     IdleTransaction,
+    /// 2 000 jobs over all faults in random order
+    Random,
     /// Four slots share a scratch volume for the clips of one or two jobs
     SharedScratch,
     /// The object store answers 503 for twenty seconds
@@ -86,6 +90,7 @@ impl FaultRun {
             Self::CutOff => "faults: a worker is cut off for 75 seconds",
             Self::DatabaseCut => "faults: one of two controllers loses Postgres",
             Self::IdleTransaction => "faults: a transaction stays open next door",
+            Self::Random => "faults: 2 000 jobs over all faults in random order",
             Self::SharedScratch => "faults: four slots share a small scratch volume",
             Self::StoreErrors => "faults: the object store answers 503 for 20 s",
         }
@@ -98,6 +103,7 @@ impl FaultRun {
             Self::CutOff => cut_off::run(fixture).await,
             Self::DatabaseCut => database_cut::run(fixture).await,
             Self::IdleTransaction => idle_transaction::run(fixture).await,
+            Self::Random => random::run(fixture).await,
             Self::SharedScratch => shared_scratch::run(fixture).await,
             Self::StoreErrors => store_errors::run(fixture).await,
         }

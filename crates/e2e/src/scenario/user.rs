@@ -7,6 +7,7 @@
 //! | `pod`       | jobs with `execution: Pod`: retried, past their deadline, deleted, suspended, cancelled      |
 //! | `training`  | a model learns from labelled jobs and scores the next one                                    |
 //! | `pool`      | workers start, scale, pause and resume                                                       |
+//! | `workload`  | a StatefulSet is adopted, recreated and replaced; a stopped agent is unhealthy               |
 //! | `restart`   | everything is restarted while jobs run, and no job is lost                                   |
 
 mod fixture;
@@ -16,6 +17,7 @@ mod pool;
 mod queue;
 mod restart;
 mod training;
+mod workload;
 
 use anyhow::Result;
 
@@ -47,6 +49,10 @@ pub async fn user(platform: &Platform, steps: &mut Steps) -> Result<()> {
     training::run(&fixture, steps).await?;
     steps.step("scale to two workers", pool::scale(&fixture)).await?;
     steps.step("pause the node and resume it", pool::pause(&fixture)).await?;
+    steps.step("the StatefulSet of a deleted node is adopted", workload::adopted(&fixture)).await?;
+    steps.step("a deleted StatefulSet is recreated", workload::recreated(&fixture)).await?;
+    steps.step("a copy of the StatefulSet is replaced", workload::impostor_replaced(&fixture)).await?;
+    steps.step("a stopped agent makes its node unhealthy", workload::stale_heartbeat(&fixture)).await?;
     steps.step("restart everything under load", restart::everything(&fixture)).await?;
     steps.step("helm uninstall keeps definitions, resources and data", install::uninstall(&fixture)).await?;
     steps.step("helm install finds them again", install::reinstall(&fixture)).await?;

@@ -2,12 +2,14 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tonic::transport::Endpoint;
+use http::uri::{Authority, Scheme};
 
-use super::service::GrpcChannel;
-use super::tls;
+use super::connections::Connections;
+use super::dial::Dialer;
+use super::service::{CallSettings, GrpcChannel};
+use super::tls::ClientTls;
 use super::token::TokenSource;
-use crate::config::{GoDuration, HostPort, SecretString, SettingsError};
+use crate::config::{GoDuration, HostPorts, SecretString, SettingsError};
 
 const TLS: &str = "VMAFX_CONTROLLER_TLS=true";
 pub(super) const CA_FILE: &str = "VMAFX_CONTROLLER_CA_FILE";
@@ -15,10 +17,9 @@ const TOKEN_FILE: &str = "VMAFX_CONTROLLER_TOKEN_FILE";
 pub(super) const TOKEN: &str = "VMAFX_CONTROLLER_TOKEN";
 const RPC_TIMEOUT: &str = "VMAFX_CONTROLLER_RPC_TIMEOUT";
 
-/// HTTP/2 keep-alive interval, on idle connections too: a peer that vanished is then detected before the next call
-/// has to wait for it.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest time that one address may take to accept a connection. It is shorter than the timeout of most calls, which
+/// leaves time for another address.
+const MAX_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How to reach the controller; a daemon flattens this into its own settings, beside the address.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub struct ChannelArgs {
     pub controller_tls: bool,
 
     /// PEM file with the certificate authorities that the controller's certificate may be signed by; the system's by
-    /// default.
+    /// default. Read again for each connection.
     #[arg(long, env = "VMAFX_CONTROLLER_CA_FILE", value_name = "FILE")]
     pub controller_ca_file: Option<PathBuf>,
 
@@ -61,42 +62,36 @@ pub enum ChannelError {
     },
     #[error("{} contains no PEM certificate (VMAFX_CONTROLLER_CA_FILE)", file.display())]
     NoCa { file: PathBuf },
-    #[error("cannot set up the connection to {target}")]
-    Setup {
-        target: HostPort,
+    #[error("{target} is not an address of a server")]
+    Address {
+        target: HostPorts,
         #[source]
-        source: tonic::transport::Error,
+        source: http::uri::InvalidUri,
     },
 }
 
 impl ChannelArgs {
-    /// A channel to `target`. It connects on first use, so the controller may start later.
-    pub fn open(&self, target: &HostPort) -> Result<GrpcChannel, ChannelError> {
+    /// A channel to one of the servers at `target`. It connects on first use, so the controller may start later.
+    pub fn open(&self, target: &HostPorts) -> Result<GrpcChannel, ChannelError> {
         self.check()?;
-        let setup = |source| ChannelError::Setup { target: target.clone(), source };
-        let scheme = if self.controller_tls { "https" } else { "http" };
-        let mut endpoint = Endpoint::from_shared(format!("{scheme}://{target}"))
-            .map_err(setup)?
-            .connect_timeout(self.controller_rpc_timeout.0)
-            .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
-            .keep_alive_timeout(KEEPALIVE_TIMEOUT)
-            .keep_alive_while_idle(true);
-        if self.controller_tls {
-            let name = self.controller_server_name.as_deref().unwrap_or(target.host());
-            let config = tls::client(self.controller_ca_file.as_deref(), name)?;
-            endpoint = endpoint.tls_config(config).map_err(setup)?;
-        }
+        let name = target.iter().next().map(ToString::to_string).unwrap_or_default();
+        let authority: Authority =
+            name.parse().map_err(|source| ChannelError::Address { target: target.clone(), source })?;
+        let tls = self
+            .controller_tls
+            .then(|| {
+                ClientTls::open(self.controller_ca_file.as_deref(), self.controller_server_name.as_deref())
+            })
+            .transpose()?;
         let token = self.token();
         if token.is_some() && !self.controller_tls && !target.is_loopback() {
             tracing::warn!(address = %target, "the token is sent without encryption; set {TLS}");
         }
-        Ok(GrpcChannel::new(
-            endpoint.connect_lazy(),
-            target.clone(),
-            token,
-            self.controller_rpc_timeout.0,
-            self.controller_ca_file.clone(),
-        ))
+        let deadline = self.controller_rpc_timeout.0;
+        let connect_timeout = deadline.min(MAX_CONNECT_TIMEOUT);
+        let scheme = if self.controller_tls { Scheme::HTTPS } else { Scheme::HTTP };
+        let connections = Connections::new(Dialer { targets: target.clone(), tls, connect_timeout }).into();
+        Ok(GrpcChannel::new(CallSettings { connections, scheme, authority, token, deadline }))
     }
 
     fn check(&self) -> Result<(), SettingsError> {

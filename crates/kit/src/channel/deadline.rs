@@ -18,6 +18,18 @@ pub fn streaming<T>(message: T) -> tonic::Request<T> {
     request
 }
 
+/// Marks a request that may be processed twice. See [`repeatable`].
+#[derive(Clone, Copy, Debug)]
+pub struct RepeatableCall;
+
+/// A request that has the same effect when it is processed twice. The channel sends it again, to another server if there
+/// is one, when it does not know whether the first server processed it.
+pub fn repeatable<T>(message: T) -> tonic::Request<T> {
+    let mut request = tonic::Request::new(message);
+    request.extensions_mut().insert(RepeatableCall);
+    request
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deadline {
     pub(super) after: Duration,
@@ -30,12 +42,17 @@ impl Deadline {
     /// caller set one, because the server would end the stream at that time.
     pub(super) fn of<B>(request: &mut http::Request<B>, default: Duration) -> Self {
         let covers_body = request.extensions().get::<StreamingCall>().is_none();
-        let own = request.headers().get(HEADER).and_then(|value| parse_timeout(value.to_str().ok()?));
+        let own = requested_timeout(request.headers());
         if own.is_none() && covers_body {
             insert_timeout(request.headers_mut(), default);
         }
         Self { after: own.unwrap_or(default), covers_body }
     }
+}
+
+/// The timeout that the caller set.
+pub(crate) fn requested_timeout(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(HEADER).and_then(|value| parse_timeout(value.to_str().ok()?))
 }
 
 /// Parses gRPC's notation: up to eight digits and a unit.

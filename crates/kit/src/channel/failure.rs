@@ -2,26 +2,28 @@
 
 use std::error::Error;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use rustls::CertificateError::{BadSignature, UnknownIssuer};
 use tonic::{Code, Status};
 
 use super::args::CA_FILE;
+use super::dial::Dialer;
+use super::tls::ClientTls;
 use crate::causes::chain;
-use crate::config::{GoDuration, HostPort};
+use crate::config::{GoDuration, HostPorts};
 
-pub(super) fn deadline_exceeded(target: &HostPort, after: std::time::Duration) -> Status {
+pub(super) fn deadline_exceeded(target: &HostPorts, after: std::time::Duration) -> Status {
     Status::deadline_exceeded(format!("{target} did not answer within {}", GoDuration(after)))
 }
 
-/// The connection failed or broke. Tonic's text is only "transport error", so the whole chain of causes becomes the
-/// message, which ends up in conditions and logs.
-pub(super) fn transport(target: &HostPort, ca_file: Option<&Path>, error: tonic::transport::Error) -> Status {
+/// The connection failed or broke. Its error alone says little, so the whole chain of causes becomes the message, which
+/// ends up in conditions and logs.
+pub(super) fn transport(dialer: &Dialer, error: impl Error + Send + Sync + 'static) -> Status {
+    let target = &dialer.targets;
     let mut text = format!("cannot reach {target}: {}", chain(&error));
     if is_unknown_issuer(&error) {
-        let trusted = match ca_file {
+        let trusted = match dialer.tls.as_ref().and_then(ClientTls::ca_file) {
             Some(file) => format!("{} ({CA_FILE})", file.display()),
             None => format!("any of the system's certificate authorities; set {CA_FILE}"),
         };

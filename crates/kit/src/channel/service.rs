@@ -1,56 +1,51 @@
 //! The channel as a tower service, which generated clients take.
 
-use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::Bytes;
 use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
-use http::{Request, Response};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use jiff::Timestamp;
-use tokio::time::Sleep;
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tonic::Status;
 use tonic::body::Body;
-use tonic::transport::Channel;
-use tower::{Service, ServiceExt};
+use tower::Service;
 
-use super::deadline::Deadline;
+use super::connections::{Connection, Connections};
+use super::deadline::{Deadline, RepeatableCall};
 use super::failure;
-use super::timed_body::TimedBody;
+use super::response_body::ResponseBody;
+use super::retry::CallEnd;
 use super::token::TokenSource;
-use crate::config::HostPort;
+use crate::config::HostPorts;
 
 /// A connection that sends the token with every call and applies a deadline to it. Cloning is cheap; all clones use
 /// the same connection. Pass it to any generated client: `VmafxControllerClient::new(channel.clone())`.
 #[derive(Clone, Debug)]
-pub struct GrpcChannel {
-    connection: Channel,
-    settings: Arc<CallSettings>,
-}
+pub struct GrpcChannel(Arc<CallSettings>);
 
 #[derive(Debug)]
-struct CallSettings {
-    target: HostPort,
-    token: Option<TokenSource>,
-    deadline: Duration,
-    ca_file: Option<PathBuf>,
+pub(super) struct CallSettings {
+    pub(super) connections: Arc<Connections>,
+    pub(super) scheme: Scheme,
+    pub(super) authority: Authority,
+    pub(super) token: Option<TokenSource>,
+    pub(super) deadline: Duration,
 }
 
 impl GrpcChannel {
-    pub(super) fn new(
-        connection: Channel,
-        target: HostPort,
-        token: Option<TokenSource>,
-        deadline: Duration,
-        ca_file: Option<PathBuf>,
-    ) -> Self {
-        Self { connection, settings: Arc::new(CallSettings { target, token, deadline, ca_file }) }
+    pub(super) fn new(settings: CallSettings) -> Self {
+        Self(Arc::new(settings))
     }
 
-    pub fn target(&self) -> &HostPort {
-        &self.settings.target
+    pub fn target(&self) -> &HostPorts {
+        &self.0.connections.dialer().targets
     }
 }
 
@@ -65,33 +60,109 @@ impl Service<Request<Body>> for GrpcChannel {
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let (connection, settings) = (self.connection.clone(), Arc::clone(&self.settings));
+        let settings = Arc::clone(&self.0);
         let deadline = Deadline::of(&mut request, settings.deadline);
-        let mut sleep = Box::pin(tokio::time::sleep(deadline.after));
+        let until = Instant::now() + deadline.after;
         Box::pin(async move {
-            let response = tokio::select! {
-                // This timer first: tonic's own reads the same header, and its error does not name the server.
-                biased;
-                () = &mut sleep => return Err(failure::deadline_exceeded(&settings.target, deadline.after)),
-                response = settings.send(connection, request) => response?,
-            };
-            Ok(if deadline.covers_body { settings.timed(response, sleep, deadline.after) } else { response })
+            let prepared = timeout_at(until, settings.prepare(request)).await;
+            let call = prepared.unwrap_or_else(|_| Err(settings.expired(deadline)))?;
+            settings.send(call, deadline, until).await
         })
     }
 }
 
+/// A request that can be sent more than once. Its body is in memory: no call of the contract has a stream of requests.
+struct PreparedCall {
+    head: http::request::Parts,
+    body: Bytes,
+    repeatable: bool,
+}
+
+impl PreparedCall {
+    fn request(&self) -> Request<Full<Bytes>> {
+        Request::from_parts(self.head.clone(), Full::new(self.body.clone()))
+    }
+}
+
 impl CallSettings {
-    async fn send(&self, connection: Channel, mut request: Request<Body>) -> Result<Response<Body>, Status> {
+    async fn prepare(&self, request: Request<Body>) -> Result<PreparedCall, Status> {
+        let (mut head, body) = request.into_parts();
         if let Some(token) = &self.token {
             let header = token.authorization(Timestamp::now()).await.map_err(failure::token)?;
-            request.headers_mut().insert(AUTHORIZATION, header);
+            head.headers.insert(AUTHORIZATION, header);
         }
-        let response = connection.oneshot(request).await;
-        response.map_err(|error| failure::transport(&self.target, self.ca_file.as_deref(), error))
+        let path = head.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let uri = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
+        head.uri = uri.path_and_query(path).build().map_err(|error| Status::from_error(Box::new(error)))?;
+        let repeatable = head.extensions.get::<RepeatableCall>().is_some();
+        Ok(PreparedCall { head, body: body.collect().await?.to_bytes(), repeatable })
     }
 
-    fn timed(&self, response: Response<Body>, sleep: Pin<Box<Sleep>>, after: Duration) -> Response<Body> {
-        let expired = failure::deadline_exceeded(&self.target, after);
-        response.map(|body| Body::new(TimedBody::new(body, sleep, expired)))
+    /// Sends the call until it was processed, or no further try is worth it.
+    async fn send(
+        &self,
+        call: PreparedCall,
+        deadline: Deadline,
+        until: Instant,
+    ) -> Result<Response<Body>, Status> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let connection = match timeout_at(until, self.connections.get()).await {
+                Ok(Ok(connection)) => connection,
+                Ok(Err(error)) => {
+                    if self.is_retried(CallEnd::NotProcessed, &call, tries, until) {
+                        continue;
+                    }
+                    return Err(failure::transport(self.connections.dialer(), error));
+                }
+                Err(_) => return Err(self.expired(deadline)),
+            };
+            // Half of the time, so that a server that does not answer leaves some for another one.
+            let now = Instant::now();
+            let try_until = if call.repeatable { now + (until - now) / 2 } else { until };
+            let mut sender = connection.sender.clone();
+            let (end, result) = match timeout_at(try_until, sender.try_send_request(call.request())).await {
+                Ok(Ok(response)) => {
+                    let end = CallEnd::of_headers(response.headers());
+                    (end, Ok(response))
+                }
+                Ok(Err(mut unsent)) => {
+                    let not_sent = unsent.take_message().is_some();
+                    let end =
+                        if not_sent { CallEnd::NotProcessed } else { CallEnd::of_error(unsent.error()) };
+                    (end, Err(failure::transport(self.connections.dialer(), unsent.into_error())))
+                }
+                Err(_) => (CallEnd::TimedOut, Err(self.expired(deadline))),
+            };
+            if end.leaves_connection() {
+                self.connections.leave(&connection);
+            } else {
+                self.connections.served(&connection);
+            }
+            if !self.is_retried(end, &call, tries, until) {
+                return result.map(|response| self.response(response, connection, deadline, until));
+            }
+        }
+    }
+
+    fn is_retried(&self, end: CallEnd, call: &PreparedCall, tries: u32, until: Instant) -> bool {
+        end.is_retried(call.repeatable, tries) && Instant::now() < until && self.connections.dials_soon()
+    }
+
+    fn response(
+        &self,
+        response: Response<Incoming>,
+        connection: Connection,
+        deadline: Deadline,
+        until: Instant,
+    ) -> Response<Body> {
+        let deadline = deadline.covers_body.then(|| (Box::pin(sleep_until(until)), self.expired(deadline)));
+        let connections = Arc::clone(&self.connections);
+        response.map(|body| Body::new(ResponseBody::new(body, deadline, connections, connection)))
+    }
+
+    fn expired(&self, deadline: Deadline) -> Status {
+        failure::deadline_exceeded(&self.connections.dialer().targets, deadline.after)
     }
 }

@@ -1,21 +1,119 @@
-use std::path::Path;
+//! TLS of the client. The file with the certificate authorities is read before every handshake, because it is replaced at
+//! run time when a CA is rotated. A file that cannot be used is logged, and the previous authorities stay in use.
 
-use rustls::pki_types::CertificateDer;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::RootCertStore;
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
-use tonic::transport::{Certificate, ClientTlsConfig};
+use rustls::pki_types::{CertificateDer, ServerName};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::args::ChannelError;
+use crate::config::HostPort;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HandshakeError {
+    #[error("\"{0}\" is not a name that a certificate can be valid for")]
+    ServerName(String),
+    #[error("this machine has no certificate authorities")]
+    NoAuthorities,
+    #[error("the TLS configuration is invalid")]
+    Setup(#[source] rustls::Error),
+    #[error("the TLS handshake failed")]
+    Handshake(#[source] io::Error),
+}
 
 /// Trusts the certificate authorities in `ca_file`, or those of the system without one; never both, because a private
 /// CA is set exactly so that no public one can vouch for another server.
-pub(super) fn client(ca_file: Option<&Path>, server_name: &str) -> Result<ClientTlsConfig, ChannelError> {
-    let config = ClientTlsConfig::new().domain_name(server_name);
-    let Some(file) = ca_file else { return Ok(config.with_native_roots()) };
+#[derive(Debug)]
+pub(super) struct ClientTls {
+    ca_file: Option<PathBuf>,
+    /// Instead of the host of the address.
+    server_name: Option<String>,
+    /// The content of the file when it was last usable. Empty without a file.
+    current: Mutex<Vec<u8>>,
+}
 
-    let pem = std::fs::read(file).map_err(|source| ChannelError::ReadCa { file: file.to_owned(), source })?;
-    // Tonic accepts a file without certificates as an empty list, and every call would fail with "unknown issuer".
-    if !matches!(CertificateDer::pem_slice_iter(&pem).next(), Some(Ok(_))) {
-        return Err(ChannelError::NoCa { file: file.to_owned() });
+impl ClientTls {
+    /// The file must be usable at the start.
+    pub(super) fn open(ca_file: Option<&Path>, server_name: Option<&str>) -> Result<Self, ChannelError> {
+        let pem = match ca_file {
+            None => Vec::new(),
+            Some(file) => {
+                let pem = std::fs::read(file)
+                    .map_err(|source| ChannelError::ReadCa { file: file.to_owned(), source })?;
+                authorities(&pem).ok_or_else(|| ChannelError::NoCa { file: file.to_owned() })?;
+                pem
+            }
+        };
+        let (ca_file, server_name) = (ca_file.map(Path::to_owned), server_name.map(str::to_owned));
+        Ok(Self { ca_file, server_name, current: Mutex::new(pem) })
     }
-    Ok(config.ca_certificate(Certificate::from_pem(pem)))
+
+    pub(super) fn ca_file(&self) -> Option<&Path> {
+        self.ca_file.as_deref()
+    }
+
+    pub(super) async fn handshake(
+        &self,
+        stream: TcpStream,
+        target: &HostPort,
+    ) -> Result<TlsStream<TcpStream>, HandshakeError> {
+        let name = self.server_name.as_deref().unwrap_or(target.host());
+        let name =
+            ServerName::try_from(name.to_owned()).map_err(|_| HandshakeError::ServerName(name.to_owned()))?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(HandshakeError::Setup)?
+            .with_root_certificates(self.roots().await?)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(HandshakeError::Handshake)
+    }
+
+    async fn roots(&self) -> Result<RootCertStore, HandshakeError> {
+        if let Some(file) = &self.ca_file {
+            let read = tokio::fs::read(file).await;
+            return authorities(&self.newest(file, read)).ok_or(HandshakeError::NoAuthorities);
+        }
+        // Loading the authorities of the system blocks on file I/O.
+        let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(loaded.map_err(|_| HandshakeError::NoAuthorities)?.certs);
+        if roots.is_empty() { Err(HandshakeError::NoAuthorities) } else { Ok(roots) }
+    }
+
+    /// The content to use: what was just read, if it is usable, or what was used before.
+    fn newest(&self, file: &Path, read: io::Result<Vec<u8>>) -> Vec<u8> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = file.display();
+        match read {
+            Ok(pem) if pem == *current => {}
+            Ok(pem) if authorities(&pem).is_some() => {
+                tracing::info!(%file, "the certificate authorities for the controller were replaced");
+                *current = pem;
+            }
+            Ok(_) => {
+                tracing::warn!(%file, "the file contains no PEM certificate; the previous ones stay in use");
+            }
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(%file, error, "cannot read the certificate authorities; the previous ones stay in use");
+            }
+        }
+        current.clone()
+    }
+}
+
+/// `None` when the content has no certificate.
+fn authorities(pem: &[u8]) -> Option<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(pem).filter_map(Result::ok));
+    (!roots.is_empty()).then_some(roots)
 }

@@ -13,7 +13,8 @@ pub fn router(readiness: Readiness) -> Router {
 async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     let missing = readiness.missing();
     if missing.is_empty() {
-        return (StatusCode::OK, "ready\n".to_owned());
+        let notes = readiness.notes().into_iter().map(|(name, note)| format!("- {name}: {note}\n"));
+        return (StatusCode::OK, format!("ready\n{}", notes.collect::<String>()));
     }
     let lines: Vec<_> = missing.iter().map(|(name, reason)| format!("- {name}: {reason}")).collect();
     (StatusCode::SERVICE_UNAVAILABLE, format!("not ready:\n{}\n", lines.join("\n")))

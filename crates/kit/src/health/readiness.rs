@@ -14,6 +14,8 @@ type Gates = BTreeMap<&'static str, Option<String>>;
 #[derive(Clone, Debug)]
 pub struct Readiness {
     gates: Arc<Mutex<Gates>>,
+    /// What `/readyz` says about open gates.
+    notes: Arc<Mutex<BTreeMap<&'static str, String>>>,
     changed: Arc<Notify>,
     shutdown: Shutdown,
 }
@@ -22,7 +24,7 @@ impl Readiness {
     /// Ready until a gate is added. Once `shutdown` begins it is no longer ready, so that no new work is sent to a
     /// process that is about to exit.
     pub fn new(shutdown: Shutdown) -> Self {
-        Self { gates: Arc::default(), changed: Arc::default(), shutdown }
+        Self { gates: Arc::default(), notes: Arc::default(), changed: Arc::default(), shutdown }
     }
 
     /// Adds a gate that is closed for `reason`, such as "the store is not open yet".
@@ -38,6 +40,12 @@ impl Readiness {
         let closed =
             |(name, reason): (&&'static str, &Option<String>)| reason.clone().map(|reason| (*name, reason));
         shutting_down.into_iter().chain(self.lock().iter().filter_map(closed)).collect()
+    }
+
+    /// What limits the process although it is ready.
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.iter().map(|(name, note)| (*name, note.clone())).collect()
     }
 
     /// Waits until every gate is open.
@@ -70,11 +78,22 @@ impl ReadinessGate {
         self.set(None);
     }
 
+    /// Opens the gate although something is wrong: calls still have to come here, and some of them succeed.
+    pub fn open_with_note(&self, note: impl Into<String>) {
+        self.set(None);
+        self.notes().insert(self.name, note.into());
+    }
+
     pub fn close(&self, reason: impl Into<String>) {
         self.set(Some(reason.into()));
     }
 
+    fn notes(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.readiness.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn set(&self, reason: Option<String>) {
+        self.notes().remove(self.name);
         let before = self.readiness.lock().insert(self.name, reason.clone()).flatten();
         self.readiness.changed.notify_waiters();
         match (before, reason) {
@@ -101,6 +120,17 @@ mod tests {
         assert_eq!(readiness.missing(), []);
         store.close("disk full");
         assert_eq!(readiness.missing(), [("store", "disk full".to_owned())]);
+    }
+
+    #[test]
+    fn a_note_keeps_the_process_ready() {
+        let readiness = Readiness::new(Shutdown::new());
+        let store = readiness.gate("store", "not open yet");
+        store.open_with_note("full");
+        assert_eq!(readiness.missing(), []);
+        assert_eq!(readiness.notes(), [("store", "full".to_owned())]);
+        store.open();
+        assert_eq!(readiness.notes(), []);
     }
 
     #[tokio::test]

@@ -1,10 +1,8 @@
 //! The settings of HTTP and gRPC listeners.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use tonic::transport::Server;
-
+use super::age::ConnectionAge;
 use super::http::HttpOptions;
 use super::limits::HttpLimits;
 use crate::config::{GoDuration, SettingsError};
@@ -18,17 +16,6 @@ const GRPC_TLS: TlsVariables =
 
 /// A smaller limit would refuse ordinary browsers.
 const MIN_HEADER_LIMIT: usize = 4096;
-
-/// HTTP/2 keep-alive interval. Its timer runs for every connection, active ones too, so a shorter interval costs CPU
-/// time with a thousand idle nodes.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(2);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Concurrent calls on one connection. A node has a handful, a proxy many.
-const MAX_CONCURRENT_STREAMS: u32 = 1024;
-
-/// Uncompressed metadata of one call: a token of 16 KiB and the rest.
-const MAX_METADATA_BYTES: u32 = 32 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -156,6 +143,15 @@ pub struct GrpcArgs {
     /// Maximum number of open connections.
     #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTIONS", value_name = "NUMBER", default_value_t = 8192)]
     pub grpc_max_connections: usize,
+
+    /// Age at which a client is asked to use a new connection, changed by up to a tenth at random; 0 is no limit.
+    #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTION_AGE", value_name = "DURATION", default_value = "10m")]
+    pub grpc_max_connection_age: GoDuration,
+
+    /// How long calls may still run on a connection that is to be closed, because it is too old or because this process
+    /// lost its store; 0 is no limit.
+    #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE", value_name = "DURATION", default_value = "35m")]
+    pub grpc_max_connection_age_grace: GoDuration,
 }
 
 impl GrpcArgs {
@@ -169,13 +165,11 @@ impl GrpcArgs {
         }
     }
 
-    /// A server with our limits; pass it the connections of [`incoming`](super::incoming()). Message sizes are set on
-    /// each service.
-    pub fn server(&self) -> Server {
-        Server::builder()
-            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
-            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-            .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
-            .http2_max_header_list_size(MAX_METADATA_BYTES)
+    pub fn connection_age(&self) -> ConnectionAge {
+        let nonzero = |limit: GoDuration| Some(limit.0).filter(|limit| !limit.is_zero());
+        ConnectionAge {
+            max: nonzero(self.grpc_max_connection_age),
+            grace: nonzero(self.grpc_max_connection_age_grace),
+        }
     }
 }

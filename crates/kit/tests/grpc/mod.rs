@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::routing::post;
+use axum::routing::{MethodRouter, post};
 use futures::stream::{self, BoxStream, StreamExt};
 pub(crate) use pki::Pki;
 use tokio::net::TcpListener;
@@ -30,12 +30,13 @@ type TextStream = BoxStream<'static, Result<String, Status>>;
 pub(crate) struct Server {
     pub(crate) addr: HostPort,
     calls: Arc<AtomicUsize>,
+    seen: AtomicUsize,
     _running: JoinSet<()>,
 }
 
 impl Server {
     pub(crate) async fn plain() -> Self {
-        Self::plain_at(&"127.0.0.1:0".parse().unwrap()).await
+        Self::plain_at(&any_addr()).await
     }
 
     pub(crate) async fn plain_at(addr: &HostPort) -> Self {
@@ -44,21 +45,73 @@ impl Server {
 
     pub(crate) async fn tls(pki: &Pki) -> Self {
         let builder = tonic::transport::Server::builder().tls_config(pki.server()).unwrap();
-        Self::start(&"127.0.0.1:0".parse().unwrap(), builder).await
+        Self::start(&any_addr(), builder).await
+    }
+
+    /// Refuses every call before it does anything for it.
+    pub(crate) async fn not_ready() -> Self {
+        Self::refusing(|| vmafx_kit::channel::not_ready("no store")).await
+    }
+
+    /// Answers every call with `UNAVAILABLE`, and may have done something for it.
+    pub(crate) async fn unavailable() -> Self {
+        Self::refusing(|| Status::unavailable("lost its store")).await
+    }
+
+    /// Never answers.
+    pub(crate) async fn silent() -> Self {
+        let router = Router::new().route("/t.Test/Echo", post(std::future::pending::<HttpResponse>));
+        Self::serve(&any_addr(), tonic::transport::Server::builder(), Arc::default(), router).await
+    }
+
+    /// Opens streams and ends them with `UNAVAILABLE`.
+    pub(crate) async fn ending_streams() -> Self {
+        let calls: Arc<AtomicUsize> = Arc::default();
+        let ended = |_: &Request<String>| stream::iter([Err(Status::unavailable("lost its store"))]).boxed();
+        let router = Router::new().route("/t.Test/Late", counted(&calls, ended));
+        Self::serve(&any_addr(), tonic::transport::Server::builder(), calls, router).await
+    }
+
+    /// Answers with a status and no body.
+    async fn refusing(status: fn() -> Status) -> Self {
+        let calls: Arc<AtomicUsize> = Arc::default();
+        let counted = calls.clone();
+        let refuse = post(move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(status().into_http::<Body>())
+        });
+        let router = Router::new().route("/t.Test/Echo", refuse);
+        Self::serve(&any_addr(), tonic::transport::Server::builder(), calls, router).await
+    }
+
+    /// The calls since the last time.
+    pub(crate) fn take_new_calls(&self) -> usize {
+        let calls = self.calls();
+        calls - self.seen.swap(calls, Ordering::SeqCst)
     }
 
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
 
-    async fn start(addr: &HostPort, mut builder: tonic::transport::Server) -> Self {
+    async fn start(addr: &HostPort, builder: tonic::transport::Server) -> Self {
+        let calls: Arc<AtomicUsize> = Arc::default();
+        let router = routes(&calls);
+        Self::serve(addr, builder, calls, router).await
+    }
+
+    async fn serve(
+        addr: &HostPort,
+        mut builder: tonic::transport::Server,
+        calls: Arc<AtomicUsize>,
+        router: Router,
+    ) -> Self {
         let listener = TcpListener::bind((addr.host(), addr.port())).await.unwrap();
         let addr = listener.local_addr().unwrap().to_string().parse().unwrap();
-        let calls = Arc::new(AtomicUsize::new(0));
-        let service = builder.add_routes(Routes::from(routes(calls.clone())));
+        let service = builder.add_routes(Routes::from(router));
         let mut running = JoinSet::new();
         running.spawn(async { service.serve_with_incoming(TcpIncoming::from(listener)).await.unwrap() });
-        Self { addr, calls, _running: running }
+        Self { addr, calls, seen: AtomicUsize::new(0), _running: running }
     }
 }
 
@@ -68,18 +121,24 @@ pub(crate) async fn unused_addr() -> HostPort {
     listener.local_addr().unwrap().to_string().parse().unwrap()
 }
 
-fn routes(calls: Arc<AtomicUsize>) -> Router {
-    let counted = move |handler: fn(&Request<String>) -> TextStream| {
-        let calls = calls.clone();
-        post(move |request: http::Request<Body>| {
-            calls.fetch_add(1, Ordering::SeqCst);
-            respond(request, handler)
-        })
-    };
+fn any_addr() -> HostPort {
+    "127.0.0.1:0".parse().unwrap()
+}
+
+fn counted(calls: &Arc<AtomicUsize>, handler: fn(&Request<String>) -> TextStream) -> MethodRouter {
+    let calls = calls.clone();
+    post(move |request: http::Request<Body>| {
+        calls.fetch_add(1, Ordering::SeqCst);
+        respond(request, handler)
+    })
+}
+
+pub(crate) fn routes(calls: &Arc<AtomicUsize>) -> Router {
     Router::new()
-        .route("/t.Test/Echo", counted(echo))
-        .route("/t.Test/Stall", counted(|_| stream::pending().boxed()))
-        .route("/t.Test/Late", counted(late))
+        .route("/t.Test/Echo", counted(calls, echo))
+        .route("/t.Test/Stall", counted(calls, |_| stream::pending().boxed()))
+        .route("/t.Test/Late", counted(calls, late))
+        .route("/t.Test/Two", counted(calls, two))
         .route("/t.Test/Silent", post(std::future::pending::<HttpResponse>))
 }
 
@@ -88,6 +147,15 @@ fn echo(request: &Request<String>) -> TextStream {
     let header = |name| request.metadata().get(name).map_or("-", |value| value.to_str().unwrap());
     let text = format!("{} {}", header("authorization"), header("grpc-timeout"));
     stream::iter([Ok(text)]).boxed()
+}
+
+/// Two messages, the second a moment after the first.
+fn two(_: &Request<String>) -> TextStream {
+    let second = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Ok("second".to_owned())
+    };
+    stream::iter([Ok("first".to_owned())]).chain(stream::once(second)).boxed()
 }
 
 fn late(_: &Request<String>) -> TextStream {

@@ -1,6 +1,6 @@
 //! A certificate authority that lives as long as a test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -30,6 +30,12 @@ impl Pki {
         let ca_file = directory.path().join("ca.pem");
         std::fs::write(&ca_file, ca.pem()).unwrap();
         Self { ca_file, certificate: certificate.pem(), key: key.serialize_pem(), _directory: directory }
+    }
+
+    /// Replaces the certificate and the key of a server.
+    pub(crate) fn write_pair(&self, cert: &Path, key: &Path) {
+        std::fs::write(cert, &self.certificate).unwrap();
+        std::fs::write(key, &self.key).unwrap();
     }
 
     pub(super) fn server(&self) -> ServerTlsConfig {

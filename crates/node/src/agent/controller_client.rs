@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use tonic::{Code, Request, Status};
-use vmafx_kit::channel::GrpcChannel;
+use vmafx_kit::channel::{GrpcChannel, repeatable};
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::controller::v1::{
     HeartbeatRequest, HeartbeatResponse, Job, PullWorkRequest, RegisterNodeRequest, RegisterNodeResponse,
@@ -12,6 +12,7 @@ use vmafx_proto::controller::v1::{
 };
 
 use super::AgentTimeouts;
+use super::lost_pulls::LostPulls;
 
 const RELEASE_ATTEMPTS: usize = 4;
 
@@ -20,30 +21,42 @@ const RELEASE_ATTEMPTS: usize = 4;
 pub(super) struct ControllerClient {
     client: VmafxControllerClient<GrpcChannel>,
     timeouts: AgentTimeouts,
+    lost_pulls: LostPulls,
 }
 
 impl ControllerClient {
     pub(super) fn new(channel: &GrpcChannel, timeouts: AgentTimeouts) -> Self {
-        Self { client: VmafxControllerClient::new(channel.clone()), timeouts }
+        let client = VmafxControllerClient::new(channel.clone());
+        Self { client, timeouts, lost_pulls: LostPulls::default() }
     }
 
     pub(super) async fn register(
         &self,
         message: RegisterNodeRequest,
     ) -> Result<RegisterNodeResponse, Status> {
-        Ok(self.client.clone().register_node(self.request(message)).await?.into_inner())
+        // Not repeatable, because each registration opens a session.
+        let mut request = Request::new(message);
+        request.set_timeout(self.timeouts.call);
+        Ok(self.client.clone().register_node(request).await?.into_inner())
     }
 
-    pub(super) async fn heartbeat(&self, message: HeartbeatRequest) -> Result<HeartbeatResponse, Status> {
+    pub(super) async fn heartbeat(&self, mut message: HeartbeatRequest) -> Result<HeartbeatResponse, Status> {
+        message.lost_pull_ids = self.lost_pulls.of_session(&message.node_id);
         Ok(self.client.clone().heartbeat(self.request(message)).await?.into_inner())
     }
 
-    /// Waits for a job; `None` if there was none in time.
+    /// Waits for a job; `None` if there was none in time. A job that is assigned to a pull that fails or is dropped goes
+    /// back to the queue.
     pub(super) async fn pull(&self, mut message: PullWorkRequest) -> Result<Option<Job>, Status> {
         message.wait_ms = u32::try_from(self.timeouts.pull_wait.as_millis()).unwrap_or(u32::MAX);
+        message.lost_pull_ids = self.lost_pulls.of_session(&message.node_id);
+        let pull = self.lost_pulls.begin(&message.node_id);
+        pull.id().clone_into(&mut message.pull_id);
         let mut request = Request::new(message);
         request.set_timeout(self.timeouts.pull_wait + self.timeouts.call);
-        Ok(self.client.clone().pull_work(request).await?.into_inner().job)
+        let job = self.client.clone().pull_work(request).await?.into_inner().job;
+        pull.answered();
+        Ok(job)
     }
 
     /// Reports the result of an attempt, once.
@@ -65,8 +78,9 @@ impl ControllerClient {
             .map(drop)
     }
 
+    /// A call that may be processed twice.
     fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
+        let mut request = repeatable(message);
         request.set_timeout(self.timeouts.call);
         request
     }

@@ -134,6 +134,7 @@ impl SessionKeeper {
                 jobs_running: i32::try_from(running.len()).unwrap_or(i32::MAX),
                 running_job_ids: running,
                 progress,
+                ..HeartbeatRequest::default()
             };
             match self.controller.heartbeat(request).await {
                 Ok(response) if !response.ok => {

@@ -34,8 +34,11 @@ impl From<FetchError> for Failure {
 pub(crate) enum FetchProblem {
     #[error("it does not exist ({0})")]
     NotFound(String),
+    /// Another node may have other credentials.
     #[error("access is denied ({0})")]
     Denied(String),
+    #[error("the server refuses the request ({0})")]
+    Refused(String),
     #[error("a redirect leads outside the scoring roots of this job, to {0}")]
     RedirectedOutside(String),
     #[error("{0} resolves to a private address, which no scoring root names")]
@@ -80,7 +83,8 @@ impl FetchProblem {
     pub(crate) fn reason(&self) -> FailureReason {
         match self {
             Self::NotFound(_) => FailureReason::InputNotFound,
-            Self::Denied(_)
+            Self::Denied(_) => FailureReason::InputDeniedOnNode,
+            Self::Refused(_)
             | Self::RedirectedOutside(_)
             | Self::PrivateAddress(_)
             | Self::TooManyRedirects(_)
@@ -94,6 +98,7 @@ impl FetchProblem {
             | Self::Cut { .. }
             | Self::Changed
             | Self::Settings(_) => FailureReason::SourceUnreachable,
+            Self::ScratchFull(full) if full.is_permanent() => FailureReason::InputTooLarge,
             Self::ScratchFull(_)
             | Self::Scratch(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
                 FailureReason::ScratchFull
@@ -143,4 +148,94 @@ pub(crate) fn error_kind(error: &(dyn Error + 'static)) -> String {
         next = error.source();
     }
     "no connection".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use vmafx_job::RetryClass;
+
+    use super::*;
+    use crate::fetch::local_failure;
+    use crate::paths::local::LocalError;
+
+    fn text() -> String {
+        "x".to_owned()
+    }
+
+    /// A new variant does not compile until it has a row in the tests below.
+    const fn row(problem: &FetchProblem) -> RetryClass {
+        match problem {
+            FetchProblem::NotFound(_)
+            | FetchProblem::Refused(_)
+            | FetchProblem::RedirectedOutside(_)
+            | FetchProblem::PrivateAddress(_)
+            | FetchProblem::TooManyRedirects(_)
+            | FetchProblem::BareRedirect(_)
+            | FetchProblem::TooLarge { .. }
+            | FetchProblem::RefusedAsTooLarge(_)
+            | FetchProblem::NoLength
+            | FetchProblem::Compressed
+            | FetchProblem::ScratchFull(
+                ScratchFull::ExceedsLimit { .. } | ScratchFull::ExceedsVolume { .. },
+            ) => RetryClass::Input,
+            FetchProblem::Denied(_) => RetryClass::Unconfirmed,
+            FetchProblem::TimedOut { .. }
+            | FetchProblem::Overdue(_)
+            | FetchProblem::Unreachable(_)
+            | FetchProblem::ServerError(_)
+            | FetchProblem::Cut { .. }
+            | FetchProblem::Changed
+            | FetchProblem::Settings(_) => RetryClass::Moment,
+            FetchProblem::ScratchFull(ScratchFull::HeldByOthers { .. } | ScratchFull::DiskFull { .. })
+            | FetchProblem::Scratch(_)
+            | FetchProblem::Cancelled => RetryClass::Node,
+        }
+    }
+
+    #[test]
+    fn every_problem_has_the_class_of_who_is_at_fault() {
+        let limit = Duration::from_secs(1);
+        let problems = [
+            FetchProblem::NotFound(text()),
+            FetchProblem::Denied(text()),
+            FetchProblem::Refused(text()),
+            FetchProblem::RedirectedOutside(text()),
+            FetchProblem::PrivateAddress(text()),
+            FetchProblem::TooManyRedirects(1),
+            FetchProblem::BareRedirect(text()),
+            FetchProblem::TooLarge { length: None, limit: 1 },
+            FetchProblem::RefusedAsTooLarge(text()),
+            FetchProblem::NoLength,
+            FetchProblem::Compressed,
+            FetchProblem::TimedOut { what: "x", limit },
+            FetchProblem::Overdue(limit),
+            FetchProblem::Unreachable(text()),
+            FetchProblem::ServerError(text()),
+            FetchProblem::Cut { received: 1, of: text() },
+            FetchProblem::Changed,
+            FetchProblem::Settings(text()),
+            FetchProblem::ScratchFull(ScratchFull::ExceedsLimit { needs: 2, limit: ByteSize(1) }),
+            FetchProblem::ScratchFull(ScratchFull::ExceedsVolume { needs: 2, size: 1 }),
+            FetchProblem::ScratchFull(ScratchFull::HeldByOthers { needs: 2, waited: limit }),
+            FetchProblem::ScratchFull(ScratchFull::DiskFull { needs: 2, free: 1 }),
+            FetchProblem::Scratch(io::ErrorKind::StorageFull),
+            FetchProblem::Scratch(io::ErrorKind::Other),
+            FetchProblem::Cancelled,
+        ];
+        for problem in problems {
+            assert_eq!(problem.reason().retry_class(), row(&problem), "{problem:?}");
+        }
+    }
+
+    #[rstest]
+    #[case::roots(LocalError::Outside, RetryClass::Input)]
+    #[case::not_mounted(LocalError::NotFound, RetryClass::Unconfirmed)]
+    #[case::not_readable(LocalError::Denied(io::ErrorKind::PermissionDenied.into()), RetryClass::Unconfirmed)]
+    #[case::directory(LocalError::NotRegular("a directory"), RetryClass::Input)]
+    #[case::replaced(LocalError::Swapped, RetryClass::Moment)]
+    #[case::stale_handle(LocalError::Io(io::ErrorKind::StaleNetworkFileHandle.into()), RetryClass::Moment)]
+    fn a_local_path_has_the_class_of_who_is_at_fault(#[case] error: LocalError, #[case] class: RetryClass) {
+        assert_eq!(local_failure("/media/a", &error).reason.retry_class(), class);
+    }
 }

@@ -294,10 +294,15 @@ mod tests {
     #[case(
         1,
         "Failed to create file system: didn't find section in config file (\"x\")",
-        FailureReason::InputDenied,
+        FailureReason::InputDeniedOnNode,
         false
     )]
-    #[case(1, "ERROR : AccessDenied: Access Denied status code: 403", FailureReason::InputDenied, false)]
+    #[case(
+        1,
+        "ERROR : AccessDenied: Access Denied status code: 403",
+        FailureReason::InputDeniedOnNode,
+        false
+    )]
     #[case(1, "ERROR : dial tcp: connection refused", FailureReason::SourceUnreachable, true)]
     #[case(5, "", FailureReason::SourceUnreachable, true)]
     fn an_exit_has_a_reason(

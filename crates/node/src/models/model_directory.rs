@@ -26,10 +26,12 @@ impl ModelDirectory {
         match found {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(error)) => {
-                let reason = if matches!(error, LocalError::Io(_) | LocalError::Swapped) {
-                    FailureReason::SourceUnreachable
-                } else {
-                    FailureReason::ModelInvalid
+                let reason = match error {
+                    LocalError::Io(_) | LocalError::Swapped => FailureReason::SourceUnreachable,
+                    LocalError::Denied(_) => FailureReason::ModelMissingOnNode,
+                    LocalError::Outside | LocalError::NotFound | LocalError::NotRegular(_) => {
+                        FailureReason::ModelInvalid
+                    }
                 };
                 Err(Failure::new(reason, format!("model {name:?} in VMAFX_MODEL_DIR: {error}")))
             }

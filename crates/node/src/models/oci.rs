@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vmafx_job::{Failure, FailureReason};
+use vmafx_job::{Failure, FailureReason, RetryClass};
 use vmafx_oci::manifest::MAX_MODEL_BYTES;
 use vmafx_oci::{
     ArtifactReference, BlobReader, Descriptor, Digest, OciError, RegistryClient, RegistryCredentials,
@@ -57,11 +57,10 @@ impl ArtifactError {
             Self::Cache(_) => FailureReason::Internal,
             Self::Registry(error) => match error.reason() {
                 RegistryFailure::Unavailable | RegistryFailure::TlsFailed => FailureReason::SourceUnreachable,
-                RegistryFailure::Unauthorized
-                | RegistryFailure::Denied
-                | RegistryFailure::NotFound
-                | RegistryFailure::Refused
-                | RegistryFailure::WithoutTls => FailureReason::ModelNotFound,
+                RegistryFailure::Unauthorized | RegistryFailure::Denied => FailureReason::ModelMissingOnNode,
+                RegistryFailure::NotFound | RegistryFailure::Refused | RegistryFailure::WithoutTls => {
+                    FailureReason::ModelNotFound
+                }
                 RegistryFailure::Full
                 | RegistryFailure::StorageFailed
                 | RegistryFailure::ReadOnly
@@ -73,7 +72,8 @@ impl ArtifactError {
     }
 
     fn is_retryable(&self) -> bool {
-        !matches!(self, Self::Cache(_)) && self.reason().is_retryable()
+        !matches!(self, Self::Cache(_))
+            && matches!(self.reason().retry_class(), RetryClass::Node | RetryClass::Moment)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The limit on the space of this process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,9 +22,23 @@ pub enum ScratchFull {
     )]
     HeldByOthers { needs: u64, waited: Duration },
     #[error(
+        "it needs {needs} bytes of scratch space, and the whole file system has {size} (VMAFX_SCRATCH_DIR)"
+    )]
+    ExceedsVolume { needs: u64, size: u64 },
+    #[error(
         "it needs {needs} bytes of scratch space, and the file system has {free} left (VMAFX_SCRATCH_DIR)"
     )]
     DiskFull { needs: u64, free: u64 },
+}
+
+impl ScratchFull {
+    /// Whether the space would not suffice even if nobody else used it.
+    pub(crate) fn is_permanent(&self) -> bool {
+        match self {
+            Self::ExceedsLimit { .. } | Self::ExceedsVolume { .. } => true,
+            Self::HeldByOthers { .. } | Self::DiskFull { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -46,6 +60,12 @@ impl ScratchQuota {
         let max = u64::from(u32::MAX).min(Semaphore::MAX_PERMITS as u64);
         let blocks = u32::try_from((limit / BLOCK_BYTES).min(max)).unwrap_or(u32::MAX);
         Self { limit, blocks, free: Arc::new(Semaphore::new(blocks as usize)), directory }
+    }
+
+    /// The space that a job has if it is alone: the limit, or the size of the file system if that is smaller.
+    pub(super) fn capacity(&self) -> u64 {
+        let limit = u64::from(self.blocks) * BLOCK_BYTES;
+        volume_size(&self.directory).map_or(limit, |size| limit.min(size))
     }
 
     pub(super) fn reserved(&self) -> u64 {
@@ -77,10 +97,23 @@ impl ScratchQuota {
             .ok_or(ScratchFull::HeldByOthers { needs: bytes, waited: wait })?;
         let reservation = Reservation { permit: Some(permit) };
         match rustix::fs::statvfs(&self.directory).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize)) {
-            Ok(free) if free < bytes => Err(ScratchFull::DiskFull { needs: bytes, free }),
+            Ok(free) if free < bytes => Err(match volume_size(&self.directory) {
+                Some(size) if size < needs => ScratchFull::ExceedsVolume { needs, size },
+                _ => ScratchFull::DiskFull { needs: bytes, free },
+            }),
             _ => Ok(reservation),
         }
     }
+}
+
+/// The space that a file of this length reserves.
+pub(super) const fn occupied(length: u64) -> u64 {
+    length.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES)
+}
+
+fn volume_size(directory: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(directory).ok()?;
+    Some(stat.f_blocks.saturating_mul(stat.f_frsize))
 }
 
 impl Reservation {
@@ -166,7 +199,12 @@ mod tests {
     #[tokio::test]
     async fn a_full_file_system_is_reported() {
         let quota = ScratchQuota::new(u64::MAX / 2, std::env::temp_dir());
-        assert!(matches!(quota.reserve(1 << 47, 0, WAIT).await, Err(ScratchFull::DiskFull { .. })));
+        let too_large = quota.reserve(1 << 47, 0, WAIT).await.unwrap_err();
+        let size = volume_size(&std::env::temp_dir()).unwrap();
+        assert_eq!(too_large, ScratchFull::ExceedsVolume { needs: 1 << 47, size });
+        let most = quota.reserve(size - (1 << 20), 0, WAIT).await.unwrap_err();
+        assert!(matches!(most, ScratchFull::DiskFull { .. }), "other files are there: {most}");
+        assert_eq!((too_large.is_permanent(), most.is_permanent()), (true, false));
         assert_eq!(quota.reserved(), 0);
     }
 }

@@ -82,7 +82,7 @@ fn score_reason(error: &ScoreError) -> FailureReason {
 fn input_reason(error: &InputError) -> FailureReason {
     match error {
         InputError::Open { source, .. } => {
-            open_reason(source, FailureReason::InputNotFound, FailureReason::InputDenied)
+            open_reason(source, FailureReason::InputMissingOnNode, FailureReason::InputDeniedOnNode)
         }
         InputError::Read { source, .. } | InputError::Digest { source, .. } => match source.kind() {
             ErrorKind::OutOfMemory => FailureReason::OutOfMemory,
@@ -145,7 +145,7 @@ fn model_reason(error: &ModelError) -> FailureReason {
     match error {
         ModelError::Unknown { .. } => FailureReason::ModelNotFound,
         ModelError::Read { source, .. } => {
-            open_reason(source, FailureReason::ModelNotFound, FailureReason::ModelInvalid)
+            open_reason(source, FailureReason::ModelMissingOnNode, FailureReason::ModelMissingOnNode)
         }
         ModelError::TooSmall { .. } => FailureReason::OptionsInvalid,
         _ => FailureReason::ModelInvalid,

@@ -34,10 +34,10 @@ async fn a_worker_that_is_killed_costs_its_job_nothing_but_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_whose_workers_crash_one_after_the_other_fails_and_names_the_signal() {
+async fn a_job_whose_workers_crash_in_its_last_attempt_fails_and_names_the_signal() {
     let harness = Harness::start().await;
     let _node = harness.node("node-0", &[]);
-    let job = harness.submit_long().await;
+    let job = harness.submit_with_lost_limit("long.yuv", "long.yuv", 1).await;
     let mut killed = Vec::new();
     kill_next(&harness, &mut killed).await;
     kill_next(&harness, &mut killed).await;

@@ -68,6 +68,11 @@ impl Harness {
     }
 
     pub(crate) fn node(&self, name: &str, arguments: &[&str]) -> Node {
+        self.node_in(self.directory.path(), name, arguments)
+    }
+
+    /// A node with this working directory.
+    pub(crate) fn node_in(&self, directory: &Path, name: &str, arguments: &[&str]) -> Node {
         let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
             .args(["--controller-addr", &self.controller.grpc().to_string(), "--node-id", name])
             .arg("--scratch-dir")
@@ -75,6 +80,7 @@ impl Harness {
             .args(arguments)
             .env("VMAFX_HTTP_ADDR", "0")
             .env("VMAFX_LOG_LEVEL", "warn")
+            .current_dir(directory)
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
@@ -98,17 +104,7 @@ impl Harness {
 
     pub(crate) async fn submit(&self, reference: &str, distorted: &str) -> String {
         let address = |name: &str| self.clip(name).display().to_string();
-        self.submit_of(Some((160, 90)), &address(reference), &address(distorted)).await
-    }
-
-    /// Submits a comparison of any two addresses; the size is that of headerless clips.
-    pub(crate) async fn submit_of(
-        &self,
-        size: Option<(u32, u32)>,
-        reference: &str,
-        distorted: &str,
-    ) -> String {
-        let scoring = params(size, reference, distorted);
+        let scoring = params(Some((160, 90)), &address(reference), &address(distorted));
         self.submit_params(scoring).await.unwrap()
     }
 
@@ -121,12 +117,20 @@ impl Harness {
     ) -> String {
         let address = |name: &str| self.clip(name).display().to_string();
         let scoring = params(Some((160, 90)), &address(reference), &address(distorted));
+        self.submit_limited(scoring, limit).await.unwrap()
+    }
+
+    pub(crate) async fn submit_limited(
+        &self,
+        scoring: ScoringParams,
+        limit: u32,
+    ) -> Result<String, tonic::Status> {
         let request = SubmitJobRequest {
             scoring: Some(scoring),
             max_lost_attempts: Some(limit),
             ..SubmitJobRequest::default()
         };
-        self.client.clone().submit_job(request).await.unwrap().into_inner().job_id
+        Ok(self.client.clone().submit_job(request).await?.into_inner().job_id)
     }
 
     pub(crate) async fn submit_params(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
@@ -186,7 +190,7 @@ impl Harness {
 }
 
 /// The size is that of headerless clips.
-fn params(size: Option<(u32, u32)>, reference: &str, distorted: &str) -> ScoringParams {
+pub(crate) fn params(size: Option<(u32, u32)>, reference: &str, distorted: &str) -> ScoringParams {
     let pixel_format = PlaneLayout::Yuv420p.into();
     ScoringParams {
         reference: reference.to_owned(),

@@ -1,6 +1,7 @@
 //! The agent: the real binary with a real controller.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
+mod broken_node;
 mod crashes;
 mod expected;
 mod harness;
@@ -43,7 +44,14 @@ async fn a_bad_job_fails_with_its_reason_and_the_next_one_is_scored() {
     let good = harness.submit("ref.yuv", "dis.yuv").await;
     let (missing, cut, good) =
         (harness.ended(&missing).await, harness.ended(&cut).await, harness.ended(&good).await);
-    assert_eq!((missing.status(), missing.failure_reason), (JobStatus::Failed, 1), "{}", missing.error);
+    // Nobody else can tell whether the file is missing on this node only, so every attempt is used.
+    assert_eq!((missing.status(), missing.failure_reason), (JobStatus::Failed, 27), "{}", missing.error);
+    assert_eq!((missing.attempt, missing.lost_attempts), (3, 3));
+    assert!(
+        missing.error.starts_with("3 of at most 3 attempts failed, the last one on node-0: "),
+        "{}",
+        missing.error
+    );
     assert_eq!((cut.status(), cut.failure_reason), (JobStatus::Failed, 3), "{}", cut.error);
     assert!(cut.error.contains("cut.yuv"), "{}", cut.error);
     assert_eq!(good.status(), JobStatus::Completed);

@@ -37,7 +37,7 @@ fn short_timeouts() -> FixtureOptions {
 #[case::hung_up(Reply::body(ReplyBody::HangUp), FailureReason::SourceUnreachable)]
 #[case::broken(Reply::status(503), FailureReason::SourceUnreachable)]
 #[case::missing(Reply::status(404), FailureReason::InputNotFound)]
-#[case::denied(Reply::status(403), FailureReason::InputDenied)]
+#[case::denied(Reply::status(403), FailureReason::InputDeniedOnNode)]
 #[case::no_content(Reply::status(204), FailureReason::InputNotFound)]
 #[case::redirect_without_a_target(Reply::status(302), FailureReason::InputDenied)]
 #[case::redirect_to_metadata(
@@ -230,7 +230,9 @@ async fn a_file_beyond_the_scratch_limit_is_refused() {
     let fixture = FixtureOptions { scratch_bytes: 1 << 20, ..few_attempts() }.build();
     for path in ["/declared", "/chunked"] {
         let failure = fixture.fetch(&server.url(path), &server.url("/")).await.unwrap_err();
-        assert_eq!(failure.reason, FailureReason::ScratchFull, "{failure}");
+        assert_eq!(failure.reason, FailureReason::InputTooLarge, "{failure}");
+        assert!(failure.message.contains("2097152 bytes") || path == "/chunked", "{failure}");
+        assert!(failure.message.contains("the limit is 1Mi"), "{failure}");
         fixture.assert_clean();
     }
 }

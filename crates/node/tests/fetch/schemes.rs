@@ -25,7 +25,7 @@ async fn a_local_file_is_used_in_place() {
         fixture.assert_clean();
     }
     let missing = fixture.fetch(&format!("{root}/b.y4m"), root).await.unwrap_err();
-    assert_eq!(missing.reason, FailureReason::InputNotFound);
+    assert_eq!(missing.reason, FailureReason::InputMissingOnNode);
     assert_eq!(missing.message, format!("{root}/b.y4m: there is no such file"));
     let outside = fixture.fetch("/etc/passwd", root).await.unwrap_err();
     assert_eq!(outside.reason, FailureReason::InputDenied);
@@ -89,7 +89,7 @@ async fn an_s3_store_that_rejects_the_credentials_denies_access() {
         .for_each(|(_, value)| *value = "WrongSecret".into());
     let fixture = FixtureOptions { variables, ..FixtureOptions::default() }.build();
     let denied = fixture.fetch("s3://clips/a.y4m", "s3://clips").await.unwrap_err();
-    assert_eq!(denied.reason, FailureReason::InputDenied, "{denied}");
+    assert_eq!(denied.reason, FailureReason::InputDeniedOnNode, "{denied}");
     assert!(!denied.message.contains("WrongSecret"));
 }
 
@@ -158,7 +158,7 @@ async fn other_stores_are_read_by_rclone() {
     }
     let cases = [
         ("dav:b.y4m", "dav:", FailureReason::InputNotFound),
-        ("other:a.y4m", "other:", FailureReason::InputDenied),
+        ("other:a.y4m", "other:", FailureReason::InputDeniedOnNode),
     ];
     for (uri, root, expected) in cases {
         let failure = fixture.fetch(uri, root).await.unwrap_err();
@@ -196,5 +196,5 @@ async fn a_user_and_password_in_an_address_are_used() {
     let with = server.url("/a").replace("http://", "http://user:pass@");
     assert_eq!(read(&**fixture.fetch(&with, &server.url("/")).await.unwrap()), b"ok");
     let without = fixture.fetch(&server.url("/a"), &server.url("/")).await.unwrap_err();
-    assert_eq!(without.reason, FailureReason::InputDenied);
+    assert_eq!(without.reason, FailureReason::InputDeniedOnNode);
 }

@@ -120,9 +120,9 @@ impl Frontends {
         run_once.unwrap()
     }
 
-    /// As a job of the queue.
+    /// As a job of the queue. It is attempted once, as by `run-once`.
     pub(crate) async fn agent(&self, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
-        let job = match self.harness.submit_params(request.clone().into()).await {
+        let job = match self.harness.submit_limited(request.clone().into(), 1).await {
             Ok(job) => self.harness.ended(&job).await,
             Err(status) => return Err(Failure::new(FailureReason::OptionsInvalid, status.message())),
         };

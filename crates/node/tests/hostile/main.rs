@@ -31,7 +31,7 @@ use vmafx_proto::controller::v1::{Job, JobStatus};
 use vmafx_testkit::wait;
 
 use attacks::{Attack, Attacker};
-use harness::Harness;
+use harness::{Harness, params};
 use memory::{Memory, limit_memory};
 use processes::processes_below;
 
@@ -69,7 +69,8 @@ async fn a_hostile_job_fails_with_its_reason_and_the_other_slot_goes_on() {
 
     let (mut hostile, mut honest) = (Vec::new(), Vec::new());
     for attack in attacker.attacks() {
-        let job = harness.submit_of(attack.size, &attack.address, &attack.address).await;
+        let scoring = params(attack.size, &attack.address, &attack.address);
+        let job = harness.submit_limited(scoring, 1).await.unwrap();
         hostile.push((attack, job));
         for _ in 0..HONEST_JOBS {
             honest.push(harness.submit("ref.yuv", "dis.yuv").await);

@@ -36,7 +36,7 @@ async fn a_name_without_a_file_is_resolved(
 #[tokio::test]
 async fn a_typo_gets_a_suggestion() {
     let failure = FixtureOptions::new().build().find("vmaf_v0.6.1neq").await.unwrap_err();
-    assert_eq!(failure.reason, FailureReason::ModelNotFound);
+    assert_eq!(failure.reason, FailureReason::ModelMissingOnNode);
     assert_eq!(
         failure.message,
         "there is no model \"vmaf_v0.6.1neq\" and this node has no directory of models (VMAFX_MODEL_DIR); did you mean vmaf_v0.6.1neg?"
@@ -81,7 +81,7 @@ async fn a_file_is_found_in_the_directory_and_in_those_of_families_and_nowhere_e
     for name in
         ["../secret", "link", "..", "vmaf_v1.0.16_hfr", "/etc/passwd", secret.to_str().unwrap(), "nothing"]
     {
-        assert_eq!(fixture.find(name).await.unwrap_err().reason, FailureReason::ModelNotFound, "{name}");
+        assert_eq!(fixture.find(name).await.unwrap_err().reason, FailureReason::ModelMissingOnNode, "{name}");
     }
     assert_eq!(
         *fixture.find("vmaf_v0.6.1").await.unwrap(),
@@ -159,7 +159,7 @@ async fn a_registry_with_a_password_gets_that_of_the_docker_configuration() {
     registry.push("model", "v1", &[RegistryLayer { media_type: MEDIA_TYPE, content: b"{}" }]).unwrap();
     let reference = format!("oci://{}/model:v1", registry.address());
     let denied = FixtureOptions::new().build().find(&reference).await.unwrap_err();
-    assert_eq!(denied.reason, FailureReason::ModelNotFound, "{denied}");
+    assert_eq!(denied.reason, FailureReason::ModelMissingOnNode, "{denied}");
     assert!(denied.message.contains("access is denied (401"), "{denied}");
 
     let mut options = FixtureOptions::new();

@@ -100,7 +100,7 @@ async fn a_missing_file_is_named_by_its_address() {
     let fixture = Fixture::new();
     let missing = fixture.path("missing.mp4");
     let failure = failure(&fixture, &fixture.task(&missing, &missing)).await;
-    assert_eq!(failure.reason, FailureReason::InputNotFound);
+    assert_eq!(failure.reason, FailureReason::InputMissingOnNode);
     assert!(failure.message.starts_with("cannot open s3://bucket/reference"), "{}", failure.message);
 }
 

@@ -84,7 +84,7 @@ fn walk(directory: &Path) -> Vec<String> {
 
 #[rstest]
 #[case::outside_the_roots("/etc/passwd", "InputDenied", 2)]
-#[case::missing("missing.mp4", "InputNotFound", 2)]
+#[case::missing("missing.mp4", "InputMissingOnNode", 3)]
 #[case::no_video("broken.mp4", "InputInvalid", 2)]
 #[case::unknown_format("text.mp4", "OptionsInvalid", 2)]
 #[case::unreachable("http://127.0.0.1:1/clip.mp4", "SourceUnreachable", 3)]

@@ -64,6 +64,7 @@ impl Agents {
                 session_token: self.session_token.clone(),
                 capability: Some(capability()),
                 wait_ms: 5_000,
+                ..Default::default()
             };
             let Some(job) = self.client.clone().pull_work(pull).await?.into_inner().job else { continue };
             let report = wire::ReportResultRequest {

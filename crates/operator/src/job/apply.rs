@@ -6,13 +6,13 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use vmafx_api::VmafxJob;
 use vmafx_job::CancelCause;
-use vmafx_proto::controller::v1::{Job, SubmitJobResponse};
+use vmafx_proto::controller::v1::{Job, SubmitJobResponse, UpdateJobRequest};
 
-use super::controller_client::LabelResponse;
+use super::controller_client::{LabelResponse, UpdateResponse};
 use super::observe::{Explanation, ObservedJob, get, outage};
 use super::plan::JobAction;
-use super::tracked::TrackedJob;
-use super::{CachedJob, JobReconciler, label};
+use super::tracked::{RejectedUpdate, TrackedJob};
+use super::{CachedJob, JobReconciler, label, update};
 use crate::client::requests;
 use crate::error::ApiError;
 use crate::key::ObjectKey;
@@ -32,6 +32,7 @@ pub(super) async fn apply(
         JobAction::Get { id } => get(reconciler, &id).await,
         JobAction::Find => {
             let found = reconciler.controller.find(&tracked.uid).await;
+            tracked.may_be_submitted &= matches!(found, ObservedJob::Unreachable(_));
             if let ObservedJob::Present(live) = &found {
                 tracked.id = Some(live.id.clone());
             }
@@ -47,13 +48,24 @@ pub(super) async fn apply(
                     // A deduplicated job was made by an earlier call, so it may have any status by now.
                     if deduplicated { ObservedJob::NotAsked } else { submitted(reconciler, job_id) }
                 }
-                Err(observed) => observed,
+                Err(observed) => {
+                    if let ObservedJob::Refused(explanation) = &observed {
+                        tracked.refuse(job, explanation.clone(), Instant::now());
+                    }
+                    // The key belongs to a job of this resource that was submitted before the resource changed.
+                    if let ObservedJob::Present(live) = &observed {
+                        tracked.submitted(live.id.clone(), forgotten);
+                        reconciler.tracked.put(key, tracked.clone());
+                    }
+                    observed
+                }
             }
         }
         JobAction::Cancel { id, cause } => match reconciler.controller.cancel(&id, cause).await {
             Ok(()) => ObservedJob::NotAsked,
             Err(outage) => ObservedJob::Unreachable(outage),
         },
+        JobAction::Update(request) => update(reconciler, job, *request, observed, tracked).await,
         JobAction::Label { id, value } => match reconciler.controller.label(&id, value).await {
             Ok(LabelResponse::Accepted) => ObservedJob::NotAsked,
             Ok(LabelResponse::Rejected(message)) => {
@@ -68,6 +80,33 @@ pub(super) async fn apply(
             tracked.explained = Some((Instant::now(), explanation));
             observed
         }
+    }
+}
+
+/// Changes the controller's job. A rejected change is published once and leaves the job as it is.
+async fn update(
+    reconciler: &JobReconciler,
+    job: &VmafxJob,
+    request: UpdateJobRequest,
+    observed: ObservedJob,
+    tracked: &mut TrackedJob,
+) -> ObservedJob {
+    match reconciler.controller.update(request.clone()).await {
+        Ok(UpdateResponse::Job(live)) => {
+            tracked.rejected_update = None;
+            reconciler.cache.put(Arc::clone(&live));
+            ObservedJob::Present(live)
+        }
+        Ok(UpdateResponse::Missing) => ObservedJob::Missing,
+        Ok(UpdateResponse::Rejected(message)) => {
+            let known = tracked.rejected_update.as_ref().is_some_and(|known| known.request == request);
+            if !known {
+                reconciler.recorder.publish(job, &update::rejection_event(&message)).await;
+            }
+            tracked.rejected_update = Some(RejectedUpdate { request, message, at: Instant::now() });
+            observed
+        }
+        Err(outage) => ObservedJob::Unreachable(outage),
     }
 }
 
@@ -92,7 +131,10 @@ pub(super) async fn cancel_predecessors(
             None => match reconciler.controller.find(&predecessor.uid).await {
                 ObservedJob::Present(live) => Some(live.id.clone()),
                 ObservedJob::Unreachable(outage) => return Err(outage),
-                ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Missing => None,
+                ObservedJob::NotAsked
+                | ObservedJob::Rejected(_)
+                | ObservedJob::Refused(_)
+                | ObservedJob::Missing => None,
             },
         };
         if let Some(id) = id {

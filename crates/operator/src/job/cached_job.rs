@@ -3,10 +3,12 @@
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt as _;
 use vmafx_api::VmafxJob;
+use vmafx_proto::controller::v1::Job;
 
 use super::label;
 use super::plan::{delete_at, is_final};
-use crate::runtime::{Cached, ObjectIdentity};
+use crate::key::ObjectKey;
+use crate::runtime::{Cache, Cached, ObjectIdentity};
 
 /// Very little is cached of a finished job, because a cluster keeps thousands of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,14 @@ impl CachedJob {
             CachedJobState::Finished { .. } => None,
         }
     }
+}
+
+/// The resource of a controller's job, if it exists and is open.
+pub(super) fn open_resource(jobs: &Cache<CachedJob>, live: &Job) -> Option<ObjectKey> {
+    let origin = live.origin.as_ref()?;
+    let key = ObjectKey::new(origin.namespace.clone(), origin.name.clone());
+    let cached = jobs.get(&key)?;
+    (cached.uid() == origin.uid && cached.open().is_some()).then_some(key)
 }
 
 impl From<VmafxJob> for CachedJob {

@@ -70,8 +70,10 @@ impl JobConditions {
             _ if holds(&self.complete) => JobCondition::Complete,
             _ if holds(&self.failed) => JobCondition::Failed,
             _ if holds(&self.suspended) => JobCondition::Suspended,
-            // The outage matters more than the last observed state of the job.
-            _ if is_outage(self.accepted.reason) => JobCondition::Accepted,
+            // An outage, and a change that was refused, matter more than the last observed state of the job.
+            _ if is_outage(self.accepted.reason) || self.accepted.reason == Reason::ChangeRefused => {
+                JobCondition::Accepted
+            }
             _ if holds(&self.accepted) => JobCondition::Running,
             _ => JobCondition::Accepted,
         }
@@ -112,7 +114,8 @@ fn is_outage(reason: Reason) -> bool {
 }
 
 /// The condition. Two messages stay as they are while status and reason do, because their changes are not worth a write:
-/// the numbers of a waiting job, and the many texts of an outage.
+/// the numbers of a waiting job, and the many texts of an outage. The message of a job in back-off is that of its last
+/// attempt and has no such numbers.
 fn condition(
     state: ConditionState,
     type_: JobCondition,
@@ -121,7 +124,7 @@ fn condition(
     now: Timestamp,
 ) -> Condition {
     let keeps_message = match type_ {
-        JobCondition::Running => state.status == ConditionStatus::False,
+        JobCondition::Running => state.status == ConditionStatus::False && state.reason != Reason::BackingOff,
         JobCondition::Accepted => is_outage(state.reason),
         JobCondition::Complete | JobCondition::Failed | JobCondition::Suspended => false,
     };

@@ -9,7 +9,7 @@ use tonic::{Code, Status, Streaming};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_job::CancelCause;
-use vmafx_kit::channel::{GrpcChannel, streaming};
+use vmafx_kit::channel::{GrpcChannel, repeatable, streaming};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::refusal::RefusalReason;
@@ -20,6 +20,9 @@ use super::request;
 
 const OPEN_JOBS_PAGE_SIZE: u32 = 500;
 
+/// For a whole batch of jobs.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
 const OPEN_STATUSES: [i32; 2] = [wire::JobStatus::Pending as i32, wire::JobStatus::Running as i32];
 
 /// Sees only the jobs of this cluster.
@@ -28,6 +31,8 @@ pub struct ControllerClient {
     client: VmafxControllerClient<GrpcChannel>,
     target: String,
     cluster: Arc<str>,
+    /// Marks the jobs that this installation of the operator submits; empty without leader election.
+    installation: Arc<str>,
     /// When and why a call last failed, shared by all clones.
     last_failure: Arc<Mutex<Option<(Instant, Explanation)>>>,
 }
@@ -40,21 +45,36 @@ pub enum LabelResponse {
     Rejected(String),
 }
 
+/// The controller's answer to a change of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UpdateResponse {
+    /// The job after the call, changed or not.
+    Job(Arc<wire::Job>),
+    Missing,
+    /// The controller does not accept the change; the message says why.
+    Rejected(String),
+}
+
 impl ControllerClient {
     /// `cluster` is the name under which the controller knows this cluster.
-    pub fn new(channel: GrpcChannel, cluster: impl Into<Arc<str>>) -> Self {
+    pub fn new(
+        channel: GrpcChannel,
+        cluster: impl Into<Arc<str>>,
+        installation: impl Into<Arc<str>>,
+    ) -> Self {
         let target = channel.target().to_string();
         Self {
             client: VmafxControllerClient::new(channel),
             target,
             cluster: cluster.into(),
+            installation: installation.into(),
             last_failure: Arc::default(),
         }
     }
 
     pub async fn get(&self, id: &str) -> ObservedJob {
         let request = wire::GetJobRequest { job_id: id.to_owned() };
-        match self.client.clone().get_job(request).await {
+        match self.client.clone().get_job(repeatable(request)).await {
             Ok(job) => ObservedJob::Present(Arc::new(trimmed(job.into_inner()))),
             Err(status) if status.code() == Code::NotFound => ObservedJob::Missing,
             Err(status) => ObservedJob::Unreachable(self.failure(&status)),
@@ -63,15 +83,26 @@ impl ControllerClient {
 
     /// The error is what was observed instead of an accepted job.
     pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<wire::SubmitJobResponse, ObservedJob> {
+        let key = request::marked(&key, &self.installation);
         let request = request::request(job, &self.cluster, key);
-        match self.client.clone().submit_job(request).await {
+        match self.client.clone().submit_job(repeatable(request)).await {
             Ok(answer) => Ok(answer.into_inner()),
-            Err(status) => Err(match permanent_refusal(&status) {
-                Some(reason) => {
-                    ObservedJob::Rejected(Explanation { reason, message: status.message().to_owned() })
-                }
-                None => ObservedJob::Unreachable(self.failure(&status)),
-            }),
+            // The key was used for another request: the resource has changed since its submission was lost.
+            Err(status) if status.code() == Code::AlreadyExists => {
+                let uid = job.metadata.uid.as_deref().unwrap_or_default();
+                Err(match self.find(uid).await {
+                    ObservedJob::Missing => ObservedJob::Unreachable(self.failure(&status)),
+                    found => found,
+                })
+            }
+            Err(status) => {
+                let explain = |reason| Explanation { reason, message: status.message().to_owned() };
+                Err(match submission_refusal(&status) {
+                    SubmissionRefusal::Final(reason) => ObservedJob::Rejected(explain(reason)),
+                    SubmissionRefusal::Liftable(reason) => ObservedJob::Refused(explain(reason)),
+                    SubmissionRefusal::Outage => ObservedJob::Unreachable(self.failure(&status)),
+                })
+            }
         }
     }
 
@@ -82,9 +113,31 @@ impl ControllerClient {
             reason: cancel_text(cause).to_owned(),
             cause: wire::CancelCause::from(cause).into(),
         };
-        match self.client.clone().cancel_job(request).await {
+        match self.client.clone().cancel_job(repeatable(request)).await {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
+            Err(status) => Err(self.failure(&status)),
+        }
+    }
+
+    /// Changes a job that has not ended. The error says why the controller did not answer.
+    pub async fn update(&self, request: wire::UpdateJobRequest) -> Result<UpdateResponse, Explanation> {
+        let rejected = |message: &str| Ok(UpdateResponse::Rejected(message.to_owned()));
+        match self.client.clone().update_job(request).await {
+            Ok(answer) => {
+                let job = answer.into_inner().job.unwrap_or_default();
+                Ok(UpdateResponse::Job(Arc::new(trimmed(job))))
+            }
+            Err(status) if status.code() == Code::NotFound => Ok(UpdateResponse::Missing),
+            Err(status) if status.code() == Code::Unimplemented => {
+                rejected("this controller cannot change a job; upgrade it, or create a new VmafxJob")
+            }
+            Err(status)
+                if submission_refusal(&status) != SubmissionRefusal::Outage
+                    || status.code() == Code::FailedPrecondition =>
+            {
+                rejected(status.message())
+            }
             Err(status) => Err(self.failure(&status)),
         }
     }
@@ -95,7 +148,7 @@ impl ControllerClient {
             target: Some(wire::label_job_request::Target::JobId(id.to_owned())),
             ground_truth: Some(request::ground_truth(value)),
         };
-        match self.client.clone().label_job(request).await {
+        match self.client.clone().label_job(repeatable(request)).await {
             Ok(_) => Ok(LabelResponse::Accepted),
             Err(status) if is_label_rejection(status.code()) => {
                 Ok(LabelResponse::Rejected(status.message().to_owned()))
@@ -111,7 +164,7 @@ impl ControllerClient {
             newest_first: true,
             ..wire::ListJobsRequest::default()
         };
-        match self.client.clone().list_jobs(request).await {
+        match self.client.clone().list_jobs(repeatable(request)).await {
             Ok(answer) => {
                 let mut jobs = answer.into_inner().jobs;
                 if jobs.is_empty() {
@@ -133,18 +186,40 @@ impl ControllerClient {
             page_token,
             ..wire::ListJobsRequest::default()
         };
-        let answer = self.client.clone().list_jobs(request).await.map_err(|status| self.failure(&status))?;
+        let answer = self
+            .client
+            .clone()
+            .list_jobs(repeatable(request))
+            .await
+            .map_err(|status| self.failure(&status))?;
         let wire::ListJobsResponse { jobs, next_page_token } = answer.into_inner();
         Ok((jobs, next_page_token))
+    }
+
+    /// Reads these jobs in one call; those that the controller does not have are left out.
+    pub async fn read(&self, ids: Vec<String>) -> Result<Vec<wire::Job>, Explanation> {
+        let request = wire::StreamJobsRequest { job_ids: ids, ..wire::StreamJobsRequest::default() };
+        let read = async {
+            let mut stream = self.client.clone().stream_jobs(streaming(request)).await?.into_inner();
+            let mut jobs = Vec::new();
+            while let Some(job) = stream.message().await? {
+                jobs.push(job);
+            }
+            Ok(jobs)
+        };
+        let no_answer = || Status::deadline_exceeded(format!("no answer within {READ_TIMEOUT:?}"));
+        let jobs = tokio::time::timeout(READ_TIMEOUT, read).await.unwrap_or_else(|_| Err(no_answer()));
+        jobs.map_err(|status: Status| self.failure(&status))
     }
 
     /// Why a job is pending; `None` if it is not, or if the controller did not answer.
     pub async fn explain(&self, id: &str, now: Timestamp) -> Option<Explanation> {
         let request = wire::ExplainRequest { job_id: id.to_owned() };
-        let answer = self.client.clone().explain(request).await.ok()?.into_inner();
+        let answer = self.client.clone().explain(repeatable(request)).await.ok()?.into_inner();
         let reason = match answer.reason() {
             wire::WaitReason::Unspecified => return None,
             wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
+            wire::WaitReason::Quarantined => Reason::NodesQuarantined,
             wire::WaitReason::BackingOff => Reason::BackingOff,
             wire::WaitReason::Busy | wire::WaitReason::Ready => Reason::WaitingForSlot,
         };
@@ -183,18 +258,35 @@ impl ControllerClient {
         outage
     }
 
+    /// Whether this installation of the operator submitted the job.
+    pub fn submitted(&self, job: &wire::Job) -> bool {
+        request::mark(&job.idempotency_key) == &*self.installation
+    }
+
     fn origin(&self) -> wire::ResourceRef {
         wire::ResourceRef { cluster: self.cluster.to_string(), ..wire::ResourceRef::default() }
     }
 }
 
-/// The reason of a refusal that no retry will change.
-fn permanent_refusal(status: &Status) -> Option<Reason> {
-    match status.code() {
-        Code::InvalidArgument => Some(Reason::Rejected),
-        _ => match RefusalReason::of(status)? {
-            RefusalReason::OutsideScoringRoots => Some(Reason::InputRefused),
-        },
+/// What a refused submission means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SubmissionRefusal {
+    /// The request itself is wrong: no retry will be accepted.
+    Final(Reason),
+    /// An administrator can change what is in the way: scoring roots, a quota.
+    Liftable(Reason),
+    /// The controller accepts no submission at all: it is away, or denies every call of this operator.
+    Outage,
+}
+
+fn submission_refusal(status: &Status) -> SubmissionRefusal {
+    match (status.code(), RefusalReason::of(status)) {
+        (_, Some(RefusalReason::OutsideScoringRoots)) => SubmissionRefusal::Liftable(Reason::InputRefused),
+        (_, Some(RefusalReason::IdempotencyKeyReused)) | (Code::InvalidArgument, None) => {
+            SubmissionRefusal::Final(Reason::Rejected)
+        }
+        (Code::ResourceExhausted, None) => SubmissionRefusal::Liftable(Reason::QuotaExceeded),
+        _ => SubmissionRefusal::Outage,
     }
 }
 
@@ -210,9 +302,9 @@ fn is_label_rejection(code: Code) -> bool {
     )
 }
 
-/// The job without the fields that repeat its resource.
+/// The job without the fields that nothing reads.
 pub fn trimmed(job: wire::Job) -> wire::Job {
-    wire::Job { scoring: None, idempotency_key: String::new(), cursor: String::new(), ..job }
+    wire::Job { idempotency_key: String::new(), cursor: String::new(), ..job }
 }
 
 #[cfg(test)]
@@ -222,14 +314,32 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::invalid(Status::invalid_argument("scoring.model: is too long"), Some(Reason::Rejected))]
-    #[case::outside(RefusalReason::OutsideScoringRoots.status(Code::PermissionDenied, "outside"), Some(Reason::InputRefused))]
-    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), None)]
-    #[case::not_a_writer(Status::permission_denied("this call is not allowed"), None)]
-    #[case::no_token(Status::unauthenticated("invalid or missing token"), None)]
-    #[case::down(Status::unavailable("down"), None)]
-    #[case::full(Status::resource_exhausted("too much"), None)]
-    fn only_what_stays_wrong_ends_a_job(#[case] status: Status, #[case] expected: Option<Reason>) {
-        assert_eq!(permanent_refusal(&status), expected);
+    #[case::invalid(
+        Status::invalid_argument("scoring.model: is too long"),
+        SubmissionRefusal::Final(Reason::Rejected)
+    )]
+    #[case::outside(
+        RefusalReason::OutsideScoringRoots.status(Code::PermissionDenied, "outside"),
+        SubmissionRefusal::Liftable(Reason::InputRefused)
+    )]
+    #[case::full(Status::resource_exhausted("too much"), SubmissionRefusal::Liftable(Reason::QuotaExceeded))]
+    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), SubmissionRefusal::Outage)]
+    #[case::not_a_writer(Status::permission_denied("this call is not allowed"), SubmissionRefusal::Outage)]
+    #[case::no_token(Status::unauthenticated("invalid or missing token"), SubmissionRefusal::Outage)]
+    #[case::down(Status::unavailable("down"), SubmissionRefusal::Outage)]
+    #[case::no_store(
+        RefusalReason::StoreUnavailable.status(Code::Unavailable, "no store"),
+        SubmissionRefusal::Outage
+    )]
+    #[case::store_full(
+        RefusalReason::StoreFull.status(Code::ResourceExhausted, "full"),
+        SubmissionRefusal::Outage
+    )]
+    #[case::key(
+        RefusalReason::IdempotencyKeyReused.status(Code::AlreadyExists, "key"),
+        SubmissionRefusal::Final(Reason::Rejected)
+    )]
+    fn only_a_wrong_request_ends_a_job(#[case] status: Status, #[case] expected: SubmissionRefusal) {
+        assert_eq!(submission_refusal(&status), expected);
     }
 }

@@ -10,10 +10,10 @@ use vmafx_kit::tasks::Shutdown;
 use vmafx_proto::controller::v1::Job;
 
 use super::CachedJob;
+use super::cached_job::open_resource;
 use super::controller_cache::ControllerJobCache;
 use super::controller_client::{ControllerClient, trimmed};
 use super::metrics::JobMetrics;
-use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached as _, Notifier};
 
 /// The controller sends a message every 15 s; a stream without one for this long is dead.
@@ -94,6 +94,10 @@ impl JobStreamReader {
                 Ok(Ok(None)) => {
                     return StreamEnd::Disconnected("the controller closed the stream".to_owned());
                 }
+                // Not an outage: another controller may be fine, which the next attempt to open the stream tells.
+                Ok(Err(status)) if status.code() == Code::Unavailable => {
+                    return StreamEnd::Disconnected(status.message().to_owned());
+                }
                 Ok(Err(status)) => return self.end(&status),
                 Err(_) => {
                     let problem = format!("the controller sent nothing for {SILENCE_TIMEOUT:?}");
@@ -110,7 +114,7 @@ impl JobStreamReader {
                 self.connected(state).await;
                 connected = true;
             }
-            if let Some(key) = self.open_resource(&item)
+            if let Some(key) = open_resource(&self.jobs, &item)
                 && self.cache.put(Arc::new(trimmed(item)))
             {
                 self.notifier.notify(key).await;
@@ -134,14 +138,6 @@ impl JobStreamReader {
     fn set_live(&self, live: bool) {
         self.cache.set_live(live);
         self.metrics.live.set(i64::from(live));
-    }
-
-    /// The resource of a job, if it exists and is open.
-    fn open_resource(&self, job: &Job) -> Option<ObjectKey> {
-        let origin = job.origin.as_ref()?;
-        let key = ObjectKey::new(origin.namespace.clone(), origin.name.clone());
-        let cached = self.jobs.get(&key)?;
-        (cached.uid() == origin.uid && cached.open().is_some()).then_some(key)
     }
 
     fn end(&self, status: &Status) -> StreamEnd {

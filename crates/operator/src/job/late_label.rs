@@ -32,7 +32,7 @@ async fn send(reconciler: &JobReconciler, id: &str, value: f64) -> Result<LabelR
         ObservedJob::Present(live) if label::of(&live) == Some(value) => Ok(LabelResponse::Accepted),
         ObservedJob::Present(_) => reconciler.controller.label(id, value).await,
         ObservedJob::Unreachable(outage) => Err(outage),
-        ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Missing => {
+        ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Refused(_) | ObservedJob::Missing => {
             Ok(LabelResponse::Rejected(label::FORGOTTEN.to_owned()))
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
@@ -25,6 +27,8 @@ pub enum ObservedJob {
     Unreachable(Explanation),
     /// The controller will never accept the submission.
     Rejected(Explanation),
+    /// The controller does not accept the submission until an administrator changes something.
+    Refused(Explanation),
     /// The controller has no such job.
     Missing,
     Present(Arc<Job>),
@@ -35,15 +39,20 @@ impl ObservedJob {
     pub fn status(&self) -> Option<JobStatus> {
         match self {
             Self::Present(live) => Some(live.status()),
-            Self::NotAsked | Self::Unreachable(_) | Self::Rejected(_) | Self::Missing => None,
+            Self::NotAsked | Self::Unreachable(_) | Self::Rejected(_) | Self::Refused(_) | Self::Missing => {
+                None
+            }
         }
     }
 }
 
 /// What is known without a call.
-pub(super) fn observe(reconciler: &JobReconciler, tracked: &TrackedJob) -> ObservedJob {
+pub(super) fn observe(reconciler: &JobReconciler, job: &VmafxJob, tracked: &TrackedJob) -> ObservedJob {
     if let Some(outage) = outage(reconciler) {
         return ObservedJob::Unreachable(outage);
+    }
+    if let Some(refusal) = tracked.refusal_until_retry(job, Instant::now()) {
+        return ObservedJob::Refused(refusal.clone());
     }
     let live = tracked.id.as_ref().filter(|_| reconciler.cache.is_live());
     let live = live.and_then(|id| reconciler.cache.get(id));

@@ -7,13 +7,14 @@
 //! |------------------------------|----------------------------------|-------------------------------|----------------------------|
 //! | any                          | controller unreachable           | Wait                          | `down`                     |
 //! | unwanted, no id recorded     | not asked                        | Find: a record may be lost    | `suspended_before`         |
-//! | wanted, no id recorded       | submission rejected              | Wait                          | `rejected`                 |
+//! | wanted, no id recorded       | not asked, older than our term   | Find: a record may be lost    | `new_to_this_operator`     |
+//! | wanted, no id recorded       | submission rejected or refused   | Wait                          | `rejected`, `refused`      |
 //! | wanted, no id recorded       | anything else                    | Submit                        | `new`                      |
 //! | any                          | not asked                        | Get                           | `not_asked`                |
 //! | unwanted                     | pending or running               | Cancel                        | `cancel`, `suspended_…`    |
 //! | wanted                       | missing                          | Submit a replacement          | `forgotten`                |
 //! | wanted                       | cancelled, may be resubmitted    | Submit a replacement          | `resumed`, `taken_out`     |
-//! | wanted, with other priority  | pending                          | Cancel, to be resubmitted     | `put_forward`              |
+//! | wanted, with another spec    | pending or running               | Update, unless just rejected  | `changed_…`                |
 //! | with another ground truth    | pending, running or scored       | Label                         | `labelled_later`           |
 //! | any                          | pending, wait reason is outdated | Explain                       | `waits_unexplained`        |
 //! | any                          | anything else                    | Wait                          | `runs`, `scored`, …        |
@@ -25,15 +26,16 @@ use std::time::Duration;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 use vmafx_api::conditions::JobCondition;
-use vmafx_api::{ConditionStatus, VmafxJob};
+use vmafx_api::{Condition, ConditionStatus, VmafxJob};
 use vmafx_job::CancelCause;
-use vmafx_proto::controller::v1::{Job, JobStatus};
+use vmafx_proto::controller::v1::{Job, JobStatus, UpdateJobRequest};
 use vmafx_proto::convert::cancel_cause;
 
 use super::observe::ObservedJob;
 use super::timing::is_explanation_due;
 use super::tracked::TrackedJob;
-use super::{label, request};
+use super::update::SpecProgress;
+use super::{label, request, update};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobPlan {
@@ -59,6 +61,8 @@ pub enum JobAction {
         id: String,
         cause: CancelCause,
     },
+    /// Change the job to what its resource demands.
+    Update(Box<UpdateJobRequest>),
     /// Send the ground truth, from 0 to 100.
     Label {
         id: String,
@@ -83,9 +87,9 @@ pub enum PlanReason {
     SuspendRequested,
     /// The controller lost the job.
     Forgotten,
-    /// The job was cancelled for a suspension or for another priority.
+    /// The job was cancelled for a suspension, or by an older operator for another priority.
     SetAside,
-    PriorityChanged,
+    SpecChanged,
     GroundTruthChanged,
     /// The controller was not asked lately why the job is pending.
     ExplanationOutdated,
@@ -112,7 +116,12 @@ pub fn plan(
     let (action, reason) = match (tracked.id.as_deref(), observed, unwanted) {
         (_, ObservedJob::Unreachable(_), _) => (JobAction::Wait, PlanReason::ControllerUnreachable),
         (None, ObservedJob::NotAsked, Some(_)) => (JobAction::Find, PlanReason::RecordMayBeLost),
-        (None, ObservedJob::Rejected(_), None) => (JobAction::Wait, PlanReason::Rejected),
+        (None, ObservedJob::NotAsked, None) if tracked.may_be_submitted => {
+            (JobAction::Find, PlanReason::RecordMayBeLost)
+        }
+        (None, ObservedJob::Rejected(_) | ObservedJob::Refused(_), None) => {
+            (JobAction::Wait, PlanReason::Rejected)
+        }
         (None, _, None) => (submit(None, None), PlanReason::NotSubmitted),
         (Some(id), ObservedJob::NotAsked, _) => (JobAction::Get { id: id.to_owned() }, PlanReason::NotAsked),
         (_, ObservedJob::Present(live), Some((cause, reason))) if is_open(live) => {
@@ -122,12 +131,14 @@ pub fn plan(
         (Some(id), ObservedJob::Present(live), None) if was_set_aside(live) => {
             (submit(Some(id), None), PlanReason::SetAside)
         }
-        (Some(_), ObservedJob::Present(live), None) if has_other_priority(job, live) => {
-            let action = JobAction::Cancel { id: live.id.clone(), cause: CancelCause::Replaced };
-            (action, PlanReason::PriorityChanged)
-        }
         (Some(_), ObservedJob::Present(live), _) => {
             let id = live.id.clone();
+            if let SpecProgress::Behind(update) = update::progress(job, live)
+                && unwanted.is_none()
+                && !tracked.was_rejected(&update, now)
+            {
+                return JobPlan { action: JobAction::Update(update), reason: PlanReason::SpecChanged };
+            }
             match label::missing(job, live).filter(|new| Some(*new) != tracked.rejected_label) {
                 Some(value) => (JobAction::Label { id, value }, PlanReason::GroundTruthChanged),
                 None if live.status() == JobStatus::Pending
@@ -155,11 +166,7 @@ pub const fn cancel_text(cause: CancelCause) -> &'static str {
 
 /// Whether the status of the resource is final: it never changes again.
 pub fn is_final(job: &VmafxJob) -> bool {
-    let conditions = job.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-    conditions.iter().any(|one| {
-        one.status == ConditionStatus::True
-            && [JobCondition::Complete, JobCondition::Failed].iter().any(|last| one.type_ == last.as_str())
-    })
+    end(job).is_some()
 }
 
 /// Whether the job was cancelled for a reason that lets its resource submit it again.
@@ -167,21 +174,26 @@ pub fn was_set_aside(live: &Job) -> bool {
     live.status() == JobStatus::Cancelled && cancel_cause(live.cancel_cause).may_be_resubmitted()
 }
 
-/// Whether the job is queued with a priority that its resource does not ask for any more. The priority of a job that was
-/// just submitted is not known yet: its revision is 0.
-fn has_other_priority(job: &VmafxJob, live: &Job) -> bool {
-    live.status() == JobStatus::Pending && live.revision > 0 && live.priority != job.spec.priority
-}
-
 /// Whether the job is pending or running.
 pub fn is_open(live: &Job) -> bool {
     matches!(live.status(), JobStatus::Pending | JobStatus::Running)
 }
 
-/// When a finished resource is to be deleted, if ever.
+/// When a finished resource is to be deleted, if ever. The time to live counts from the transition of the condition, which
+/// the operator wrote by its own clock when it observed the end: `status.finishedAt` is by the controller's clock, which may
+/// be hours behind.
 pub fn delete_at(job: &VmafxJob) -> Option<Timestamp> {
     let keep = SignedDuration::from_secs(job.spec.ttl_seconds_after_finished?.into());
-    job.status.as_ref()?.finished_at.as_ref()?.0.checked_add(keep).ok()
+    end(job)?.last_transition_time.0.checked_add(keep).ok()
+}
+
+/// The condition that makes the status final.
+fn end(job: &VmafxJob) -> Option<&Condition> {
+    let mut conditions = job.status.as_ref()?.conditions.iter();
+    conditions.find(|one| {
+        one.status == ConditionStatus::True
+            && [JobCondition::Complete, JobCondition::Failed].iter().any(|last| one.type_ == last.as_str())
+    })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::in_pod::PodJobs;
 use super::metrics::JobMetrics;
 use super::observe::{Explanation, ObservedJob, observe};
 use super::plan::{JobAction, plan};
-use super::status::{self, is_over};
+use super::status::{self, StatusContext, is_over};
 use super::timing::{self, RESYNC_INTERVAL, StatusWrite};
 use super::tracked::{TrackedJob, TrackedJobs};
 use super::{CachedJob, CachedJobState, late_label};
@@ -24,7 +24,7 @@ use crate::events::EventRecorder;
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, Cached, Reconcile, ReconcileError, RequeueAfter, WatchedKind};
 
-/// The longest useful pass reads, cancels, reads, submits, reads, labels, reads and asks why the job is pending.
+/// The longest useful pass reads, cancels, reads, submits, reads, updates, labels, reads and asks why the job is pending.
 const MAX_ROUNDS: usize = 12;
 
 pub struct JobReconciler {
@@ -34,6 +34,8 @@ pub struct JobReconciler {
     pub controller: ControllerClient,
     pub cache: ControllerJobCache,
     pub tracked: TrackedJobs,
+    /// When this operator began to lead.
+    pub started: Timestamp,
     pub recorder: EventRecorder,
     pub metrics: JobMetrics,
 }
@@ -69,16 +71,22 @@ impl JobReconciler {
         key: &ObjectKey,
         job: &VmafxJob,
     ) -> Result<RequeueAfter, ReconcileError> {
-        let mut tracked = self.tracked.get(key, job);
+        let mut tracked = self.tracked.get(key, job, self.started);
         // Tracked before the submission: should the resource be deleted meanwhile, its job is searched for.
         self.tracked.put(key, tracked.clone());
         let poll_interval = timing::poll_interval(self.tracked.len());
         let observed = self.run_rounds(key, job, &mut tracked, poll_interval).await;
         tracked.update(&observed);
-        let after = status::status(job, &observed, tracked.wait_explanation(), Timestamp::now());
+        let context =
+            StatusContext { explanation: tracked.wait_explanation(), rejection: tracked.rejection() };
+        let after = status::status(job, &observed, context, Timestamp::now());
         let now = Instant::now();
         let write = timing::status_write(job, &observed, &after, tracked.behind_since, now);
         let mut requeue_after = timing::requeue_after(&observed, self.cache.is_live(), poll_interval);
+        if let ObservedJob::Refused(_) = &observed {
+            let retry_at = tracked.refused.as_ref().map(|refused| refused.retry_at);
+            requeue_after = timing::refusal_recheck(job, retry_at, now, Timestamp::now());
+        }
         match write {
             StatusWrite::Unchanged => tracked.behind_since = None,
             StatusWrite::Deferred(left) => {
@@ -88,7 +96,9 @@ impl JobReconciler {
             StatusWrite::Due => {
                 tracked.behind_since.get_or_insert(now);
                 self.tracked.put(key, tracked.clone());
-                status::write(self, job, &after, tracked.forgotten.as_deref()).await?;
+                let cause =
+                    status::StatusCause { observed: &observed, forgotten: tracked.forgotten.as_deref() };
+                status::write(self, job, &after, Some(cause)).await?;
                 (tracked.behind_since, tracked.forgotten) = (None, None);
             }
         }
@@ -109,7 +119,7 @@ impl JobReconciler {
         tracked: &mut TrackedJob,
         poll_interval: Duration,
     ) -> ObservedJob {
-        let mut observed = observe(self, tracked);
+        let mut observed = observe(self, job, tracked);
         for _ in 0..MAX_ROUNDS {
             let plan = plan(job, tracked, &observed, poll_interval, Instant::now());
             tracing::debug!(%key, ?plan, "planned the next action");

@@ -23,6 +23,18 @@ pub fn request(job: &VmafxJob, cluster: &str, key: String) -> wire::SubmitJobReq
     }
 }
 
+/// Everything of a submission that can change afterwards. What is compared cannot: the resource does not permit it.
+pub fn changes(job: &VmafxJob, id: &str) -> wire::UpdateJobRequest {
+    let submission = request(job, "", String::new());
+    wire::UpdateJobRequest {
+        job_id: id.to_owned(),
+        scoring: submission.scoring,
+        priority: Some(submission.priority),
+        max_lost_attempts: submission.max_lost_attempts,
+        active_deadline_seconds: Some(submission.active_deadline_seconds),
+    }
+}
+
 /// The ground truth on the scale of the resource, 0 to 100.
 pub fn ground_truth(value: f64) -> wire::GroundTruth {
     wire::GroundTruth { value, scale: wire::LabelScale::Percent.into() }
@@ -35,11 +47,36 @@ pub fn key(job: &VmafxJob, replaces: Option<&str>) -> String {
     replaces.map_or_else(|| uid.clone(), |id| format!("{uid}/{id}"))
 }
 
+/// Separates the key of a submission from the mark of its submitter. Neither UIDs nor ids of jobs contain it.
+const MARK: char = '@';
+
+/// The key with the mark of the installation that submits.
+pub fn marked(key: &str, installation: &str) -> String {
+    if installation.is_empty() { key.to_owned() } else { format!("{key}{MARK}{installation}") }
+}
+
+/// The installation that submitted a job with this key; empty if it left no mark.
+pub fn mark(key: &str) -> &str {
+    key.rsplit_once(MARK).map_or("", |(_, mark)| mark)
+}
+
 pub fn origin(job: &VmafxJob, cluster: &str) -> wire::ResourceRef {
     wire::ResourceRef {
         cluster: cluster.to_owned(),
         namespace: job.namespace().unwrap_or_default(),
         name: job.name_any(),
         uid: job.uid().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_who_submitted() {
+        assert_eq!(marked("u/7", "i1"), "u/7@i1");
+        assert_eq!((mark("u/7@i1"), mark("u/7")), ("i1", ""));
+        assert_eq!(mark(&marked("u", "")), "");
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::tasks::{BoxError, Shutdown};
@@ -12,11 +13,13 @@ use super::controller_client::ControllerClient;
 use super::in_pod::PodJobs;
 use super::job_stream::JobStreamReader;
 use super::metrics::JobMetrics;
+use super::refresh::JobRefresher;
 use super::sweep::Sweeper;
 use super::tracked::TrackedJobs;
 use super::{CachedJob, JobReconciler};
 use crate::cluster;
 use crate::events::EventRecorder;
+use crate::lease::Installation;
 use crate::runtime::{Cache, Cached as _, Controller, Notifier, RuntimeMetrics};
 
 /// How long the first reconcile waits for the live stream: once it is connected, fewer jobs have to be polled.
@@ -32,6 +35,7 @@ pub struct Jobs {
     pub channel: GrpcChannel,
     /// The name under which the controller knows this cluster; empty if it was given none.
     pub cluster: String,
+    pub installation: Installation,
     pub recorder: EventRecorder,
     /// The number of concurrent reconciles.
     pub at_once: usize,
@@ -45,8 +49,8 @@ impl Jobs {
         let Some(cluster) = shutdown.run_until_begun(cluster::name(&self.client, &self.cluster)).await else {
             return Ok(());
         };
-        let controller = ControllerClient::new(self.channel.clone(), cluster);
-        let cache = ControllerJobCache::default();
+        let controller = ControllerClient::new(self.channel.clone(), cluster, self.installation.get());
+        let (cache, tracked) = (ControllerJobCache::default(), TrackedJobs::default());
         let stream = JobStreamReader {
             controller: controller.clone(),
             cache: cache.clone(),
@@ -54,7 +58,15 @@ impl Jobs {
             notifier: self.notifier.clone(),
             metrics: self.metrics.clone(),
         };
+        let refresher = JobRefresher {
+            controller: controller.clone(),
+            cache: cache.clone(),
+            jobs: self.cache.clone(),
+            notifier: self.notifier.clone(),
+            metrics: self.metrics.clone(),
+        };
         let sweeper = Sweeper {
+            tracked: tracked.clone(),
             controller: controller.clone(),
             client: self.client.clone(),
             jobs: self.cache.clone(),
@@ -76,14 +88,20 @@ impl Jobs {
                     pods: self.pods,
                     controller,
                     cache,
-                    tracked: TrackedJobs::default(),
+                    tracked,
+                    started: Timestamp::now(),
                     recorder: self.recorder,
                     metrics: self.metrics,
                 });
                 Controller::new(reconciler, self.at_once, inbox, self.runtime).run(first, shutdown).await
             }
         };
-        tokio::try_join!(reconciling, stream.run(shutdown.clone()), sweeper.run(shutdown))?;
+        tokio::try_join!(
+            reconciling,
+            stream.run(shutdown.clone()),
+            refresher.run(shutdown.clone()),
+            sweeper.run(shutdown)
+        )?;
         Ok(())
     }
 }

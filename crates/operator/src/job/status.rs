@@ -5,30 +5,44 @@ use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{JobCondition, Reason};
 use vmafx_api::job::{ModelUsed, Phase};
 use vmafx_api::{ConditionStatus, VmafxJob, VmafxJobStatus};
-use vmafx_job::FailureReason;
-use vmafx_proto::controller::v1::{Job, JobStatus};
+use vmafx_job::{FailureReason, RetryClass};
+use vmafx_proto::controller::v1::{FailedAttempt, Job, JobStatus};
 
 use super::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE, recorded};
 use super::observe::{Explanation, ObservedJob};
 use super::plan::was_set_aside;
+use super::timing::unaccepted_deadline;
+use super::update::{NEXT_ATTEMPT, SpecProgress, TOO_LATE, progress};
 use super::{CachedJob, JobReconciler, label};
 use crate::conditions::{ConditionState, whole_second};
 use crate::events::ResourceEvent;
 use crate::runtime::ReconcileError;
 
-/// Writes a status that has changed, then publishes the events. `forgotten` is the id of a job that the controller lost.
+/// What a status of a queued job was derived from, as far as its events need it.
+pub(super) struct StatusCause<'a> {
+    pub(super) observed: &'a ObservedJob,
+    /// The id of a job that the controller lost.
+    pub(super) forgotten: Option<&'a str>,
+}
+
+/// Writes a status that has changed, then publishes the events.
 pub(super) async fn write(
     reconciler: &JobReconciler,
     job: &VmafxJob,
     after: &VmafxJobStatus,
-    forgotten: Option<&str>,
+    cause: Option<StatusCause<'_>>,
 ) -> Result<(), ReconcileError> {
     let Some(written) = crate::status::apply(&reconciler.client, job, after).await? else {
         // The resource is gone; the watch will deliver its deletion.
         return Ok(());
     };
     reconciler.jobs.put(CachedJob::from(written));
-    for event in events(job.status.as_ref(), after, forgotten) {
+    let forgotten = cause.as_ref().and_then(|cause| cause.forgotten);
+    let retried = cause.as_ref().and_then(|cause| match cause.observed {
+        ObservedJob::Present(live) => live.last_failure.as_ref(),
+        _ => None,
+    });
+    for event in events(job.status.as_ref(), after, forgotten, retried) {
         reconciler.recorder.publish(job, &event).await;
     }
     if let Some(phase) = after.phase.filter(|_| is_over(after)) {
@@ -37,21 +51,45 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// `explanation` is why the job is pending, if the controller was asked.
+/// What the operator knows besides the observation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatusContext<'a> {
+    /// Why the job is pending, if the controller was asked.
+    pub explanation: Option<&'a Explanation>,
+    /// Why the controller rejected a change of the spec.
+    pub rejection: Option<&'a str>,
+}
+
 pub fn status(
     job: &VmafxJob,
     observed: &ObservedJob,
-    explanation: Option<&Explanation>,
+    context: StatusContext<'_>,
     now: Timestamp,
 ) -> VmafxJobStatus {
-    let conditions = conditions(job, observed, explanation);
+    let conditions = conditions(job, observed, context, now);
     let phase = conditions.phase();
-    let status = conditions.into_status(job, now);
+    let observed_generation = honoured_generation(job, observed);
+    let status = VmafxJobStatus { observed_generation, ..conditions.into_status(job, now) };
     match observed {
         ObservedJob::Present(live) => with_details(status, job, live, phase),
         _ if is_over(&status) => VmafxJobStatus { finished_at: Some(Time(whole_second(now))), ..status },
         _ => status,
     }
+}
+
+/// The newest generation of the spec that the controller's job follows: the one before, if the newest has not reached the
+/// controller, was rejected, or came too late.
+fn honoured_generation(job: &VmafxJob, observed: &ObservedJob) -> Option<i64> {
+    let honoured = match observed {
+        ObservedJob::Present(live) => {
+            matches!(progress(job, live), SpecProgress::UpToDate | SpecProgress::NextAttempt)
+        }
+        ObservedJob::Rejected(_) | ObservedJob::Refused(_) => true,
+        ObservedJob::Missing => job.spec.cancel || job.spec.suspend,
+        ObservedJob::NotAsked | ObservedJob::Unreachable(_) => false,
+    };
+    let before = job.status.as_ref().and_then(|status| status.observed_generation);
+    if honoured { job.metadata.generation } else { before }
 }
 
 /// The status with the fields that come from the controller's job.
@@ -78,18 +116,33 @@ fn with_details(status: VmafxJobStatus, job: &VmafxJob, live: &Job, phase: Phase
     }
 }
 
-fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Explanation>) -> JobConditions {
+fn conditions(
+    job: &VmafxJob,
+    observed: &ObservedJob,
+    context: StatusContext<'_>,
+    now: Timestamp,
+) -> JobConditions {
     let suspended = suspended(job, observed);
     let no = |reason, message: &str| ConditionState::unmet(reason, message);
     let is_suspended = job.spec.suspend && !job.spec.cancel;
+    if let Some(Explanation { reason, message }) = refusal(job, observed)
+        && !is_suspended
+        && unaccepted_deadline(job).is_some_and(|deadline| deadline <= now)
+    {
+        let late = format!("the controller did not accept the job before its deadline: {message}");
+        return JobConditions::failed(no(reason, &message), Reason::DeadlineExceeded, late, suspended);
+    }
     match observed {
-        ObservedJob::Present(live) => live_conditions(job, live, explanation, suspended),
+        ObservedJob::Present(live) => live_conditions(job, live, context, suspended),
         ObservedJob::Missing if job.spec.cancel => {
             let message = "the job was cancelled before it was submitted to the controller";
             JobConditions::failed(no(Reason::Cancelled, ""), Reason::Cancelled, message, suspended)
         }
         ObservedJob::Rejected(Explanation { reason, message }) => {
             JobConditions::failed(no(*reason, message), *reason, message, suspended)
+        }
+        ObservedJob::Refused(Explanation { reason, message }) if !is_suspended => {
+            JobConditions::open(no(*reason, message), no(*reason, ""), suspended)
         }
         // During an outage the last observed state is still the best that is known.
         ObservedJob::Unreachable(Explanation { reason, message }) if was_submitted(job) => {
@@ -109,7 +162,7 @@ fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Expla
             let message = "the controller no longer has the job; it is being submitted again";
             JobConditions::open(no(Reason::Forgotten, message), no(Reason::Forgotten, ""), suspended)
         }
-        ObservedJob::NotAsked => {
+        ObservedJob::NotAsked | ObservedJob::Refused(_) => {
             JobConditions::open(no(Reason::Reconciling, ""), no(Reason::Reconciling, ""), suspended)
         }
     }
@@ -118,43 +171,86 @@ fn conditions(job: &VmafxJob, observed: &ObservedJob, explanation: Option<&Expla
 fn live_conditions(
     job: &VmafxJob,
     live: &Job,
-    explanation: Option<&Explanation>,
+    context: StatusContext<'_>,
     suspended: ConditionState,
 ) -> JobConditions {
-    let accepted = ConditionState::met(Reason::Submitted, "the controller has the job");
+    let progress = progress(job, live);
+    let accepted = match (&progress, context.rejection) {
+        (SpecProgress::Behind(_), Some(problem)) => {
+            let message = format!("the controller has the job, but not its last change: {problem}");
+            ConditionState::met(Reason::ChangeRefused, message)
+        }
+        _ => ConditionState::met(Reason::Submitted, "the controller has the job"),
+    };
+    let with_note = |message: String| match progress {
+        SpecProgress::NextAttempt => format!("{message}; {NEXT_ATTEMPT}"),
+        SpecProgress::TooLate => format!("{message}; {TOO_LATE}"),
+        SpecProgress::UpToDate | SpecProgress::Behind(_) => message,
+    };
     match live.status() {
-        JobStatus::Completed => JobConditions::scored(accepted, completed(job, live.final_score), suspended),
+        JobStatus::Completed => {
+            let complete = completed(job, live.final_score);
+            let complete = ConditionState { message: with_note(complete.message), ..complete };
+            JobConditions::scored(accepted, complete, suspended)
+        }
         JobStatus::Failed => {
             let reason = failure(FailureReason::from_number(live.failure_reason));
-            JobConditions::failed(accepted, reason, &live.error, suspended)
+            JobConditions::failed(accepted, reason, with_note(live.error.clone()), suspended)
         }
         JobStatus::Cancelled if was_set_aside(live) && !job.spec.cancel => JobConditions::open(
             ConditionState::unmet(Reason::Suspended, SUSPENDED_MESSAGE),
             ConditionState::unmet(Reason::Suspended, ""),
             suspended,
         ),
-        JobStatus::Cancelled => JobConditions::failed(accepted, Reason::Cancelled, &live.error, suspended),
+        JobStatus::Cancelled => {
+            JobConditions::failed(accepted, Reason::Cancelled, with_note(live.error.clone()), suspended)
+        }
         JobStatus::Running => {
             let message = match live.assigned_node.as_str() {
                 "" => "a node is scoring the clips".to_owned(),
                 node => format!("node {node} is scoring the clips"),
             };
-            JobConditions::open(accepted, ConditionState::met(Reason::Scoring, message), suspended)
+            JobConditions::open(accepted, ConditionState::met(Reason::Scoring, with_note(message)), suspended)
         }
-        JobStatus::Pending => JobConditions::open(accepted, pending(job, explanation), suspended),
+        JobStatus::Pending => {
+            JobConditions::open(accepted, pending(job, live, context.explanation), suspended)
+        }
     }
 }
 
-/// `Running` of a pending job: as the controller explained it, or as it was recorded before.
-fn pending(job: &VmafxJob, explanation: Option<&Explanation>) -> ConditionState {
-    const PENDING: &[Reason] = &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::BackingOff];
-    match explanation {
-        Some(Explanation { reason, message }) => ConditionState::unmet(*reason, message),
-        None => recorded_condition(job, JobCondition::Running)
+/// `Running` of a pending job: why its last attempt failed, as the controller explained it, or as it was recorded before.
+fn pending(job: &VmafxJob, live: &Job, explanation: Option<&Explanation>) -> ConditionState {
+    const PENDING: &[Reason] =
+        &[Reason::WaitingForSlot, Reason::NoMatchingNode, Reason::NodesQuarantined, Reason::BackingOff];
+    match (explanation, &live.last_failure) {
+        (None | Some(Explanation { reason: Reason::BackingOff, .. }), Some(failure)) => {
+            ConditionState::unmet(Reason::BackingOff, retry_message(live, failure))
+        }
+        (Some(Explanation { reason, message }), _) => ConditionState::unmet(*reason, message),
+        (None, None) => recorded_condition(job, JobCondition::Running)
             .filter(|one| one.status == ConditionStatus::False && PENDING.contains(&one.reason))
             .unwrap_or_else(|| {
                 ConditionState::unmet(Reason::WaitingForSlot, "the job is waiting for a node")
             }),
+    }
+}
+
+/// Names the time of the next attempt and not how far away it is, which would change by itself.
+fn retry_message(live: &Job, failure: &FailedAttempt) -> String {
+    let FailedAttempt { attempt, node, message, .. } = failure;
+    let next = Timestamp::from_millisecond(live.available_at_ms).ok().filter(|_| live.available_at_ms != 0);
+    let next = next.map(|at| format!("; the next attempt starts after {at:.0}")).unwrap_or_default();
+    format!("attempt {attempt} failed on {node}: {message}{next}")
+}
+
+/// Why the controller does not accept the job, if an administrator can change that.
+fn refusal(job: &VmafxJob, observed: &ObservedJob) -> Option<Explanation> {
+    match observed {
+        ObservedJob::Refused(refusal) => Some(refusal.clone()),
+        ObservedJob::Unreachable(outage) if outage.reason == Reason::Forbidden && !was_submitted(job) => {
+            Some(outage.clone())
+        }
+        _ => None,
     }
 }
 
@@ -191,7 +287,7 @@ fn suspended(job: &VmafxJob, observed: &ObservedJob) -> ConditionState {
         },
         // A submitted job may still be queued.
         ObservedJob::NotAsked | ObservedJob::Unreachable(_) => was_submitted(job),
-        ObservedJob::Rejected(_) | ObservedJob::Missing => false,
+        ObservedJob::Rejected(_) | ObservedJob::Refused(_) | ObservedJob::Missing => false,
     };
     match (job.spec.suspend, is_queued) {
         (true, false) => ConditionState::met(Reason::Suspended, RESUME_MESSAGE),
@@ -211,6 +307,7 @@ fn events(
     before: Option<&VmafxJobStatus>,
     after: &VmafxJobStatus,
     forgotten: Option<&str>,
+    retried: Option<&FailedAttempt>,
 ) -> Vec<ResourceEvent> {
     let is_suspended = |status: &VmafxJobStatus| {
         let mut conditions = status.conditions.iter();
@@ -231,16 +328,42 @@ fn events(
         let note = format!("the controller no longer has job {id}; the job was submitted again");
         ResourceEvent::warning(Reason::Forgotten, note)
     });
-    [failed, suspended, forgotten].into_iter().flatten().collect()
+    let retried = retried.filter(|_| backing_off(after).is_some());
+    let retried = retried.filter(|_| before.and_then(backing_off) != backing_off(after));
+    let retried = retried.map(|FailedAttempt { attempt, node, message, .. }| {
+        let note = format!("attempt {attempt} failed on {node}, and the job was requeued: {message}");
+        ResourceEvent::warning(Reason::AttemptFailed, note)
+    });
+    let refused =
+        refused(after).filter(|new| before.and_then(refused).map(|old| old.reason) != Some(new.reason));
+    let refused = refused.map(|new| ResourceEvent::warning(new.reason, new.message));
+    [failed, suspended, forgotten, retried, refused].into_iter().flatten().collect()
+}
+
+/// The attempt after which a job backs off, if it does.
+fn backing_off(status: &VmafxJobStatus) -> Option<i32> {
+    let running = recorded(status, JobCondition::Running)?;
+    (running.status == ConditionStatus::False && running.reason == Reason::BackingOff)
+        .then_some(status.attempts.unwrap_or(0))
+}
+
+/// `Accepted` of an open job that the controller refuses.
+fn refused(status: &VmafxJobStatus) -> Option<ConditionState> {
+    let accepted = recorded(status, JobCondition::Accepted)?;
+    let refusals = [Reason::InputRefused, Reason::QuotaExceeded];
+    (!is_over(status) && accepted.status == ConditionStatus::False && refusals.contains(&accepted.reason))
+        .then_some(accepted)
 }
 
 /// The reason of a job that has no score.
 pub(super) fn failure(reason: FailureReason) -> Reason {
     match reason {
-        FailureReason::InputDenied => Reason::InputRefused,
-        FailureReason::InputNotFound | FailureReason::SourceUnreachable => Reason::InputUnavailable,
-        FailureReason::NodeLost => Reason::AttemptsExhausted,
+        FailureReason::InputDenied | FailureReason::InputDeniedOnNode => Reason::InputRefused,
+        FailureReason::InputNotFound
+        | FailureReason::InputMissingOnNode
+        | FailureReason::SourceUnreachable => Reason::InputUnavailable,
         FailureReason::DeadlineExceeded => Reason::DeadlineExceeded,
+        reason if reason.retry_class() == RetryClass::Node => Reason::AttemptsExhausted,
         _ => Reason::ScoringFailed,
     }
 }

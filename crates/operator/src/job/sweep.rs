@@ -1,27 +1,30 @@
 //! Cancels jobs of the controller that no resource wants: it was deleted while no operator ran, or it has another job.
 //!
 //! There are no finalizers, so that a deletion never waits for the operator. The reconciler cancels the job of a resource
-//! that is deleted while this operator runs; the sweep finds all others.
+//! that is deleted while this operator runs; the sweep finds all others. It ends a job only if it is certain that nobody
+//! wants it ([`super::orphan`]), and no job keeps it from the others: one that cannot be judged is counted and skipped.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use k8s_openapi::jiff::Timestamp;
 use kube::{Api, Client};
 use vmafx_api::VmafxJob;
 use vmafx_job::CancelCause;
 use vmafx_kit::causes::chain;
+use vmafx_kit::metrics::LabelSet;
 use vmafx_kit::tasks::{BoxError, Shutdown};
-use vmafx_proto::controller::v1::{Job, ResourceRef};
+use vmafx_proto::controller::v1::Job;
 
 use super::CachedJob;
 use super::controller_client::ControllerClient;
-use super::metrics::JobMetrics;
-use super::plan::is_final;
+use super::metrics::{JobMetrics, SweepSkip};
+use super::orphan::{SweptOrigin, origin, wants};
+use super::tracked::TrackedJobs;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
-use crate::runtime::{Cache, Cached as _};
+use crate::runtime::Cache;
 
 const SWEEP_INTERVAL: Duration = Duration::from_mins(3);
 
@@ -29,14 +32,19 @@ const RETRY_DELAY: Duration = Duration::from_secs(10);
 
 const MAX_CONCURRENT_CHECKS: usize = 8;
 
-/// The status of a resource may not name a job yet that is younger than this.
-const RECORDING_GRACE: SignedDuration = SignedDuration::from_mins(5);
-
 pub struct Sweeper {
     pub controller: ControllerClient,
     pub client: Client,
     pub jobs: Cache<CachedJob>,
+    pub tracked: TrackedJobs,
     pub metrics: JobMetrics,
+}
+
+/// What one sweep did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SweepCounts {
+    cancelled: usize,
+    failed: usize,
 }
 
 impl Sweeper {
@@ -45,16 +53,16 @@ impl Sweeper {
         let sweeping = async {
             loop {
                 let delay = match self.sweep().await {
-                    Ok(0) => SWEEP_INTERVAL,
-                    Ok(cancelled) => {
-                        tracing::info!(cancelled, "cancelled jobs whose VmafxJob is gone");
-                        SWEEP_INTERVAL
+                    Ok(counts) => {
+                        self.metrics.sweeps.inc();
+                        if counts.cancelled > 0 {
+                            let cancelled = counts.cancelled;
+                            tracing::info!(cancelled, "cancelled jobs whose VmafxJob is gone");
+                        }
+                        if counts.failed > 0 { RETRY_DELAY } else { SWEEP_INTERVAL }
                     }
-                    Err(error) => {
-                        tracing::warn!(
-                            problem = chain(error.as_ref()),
-                            "cannot search for jobs whose VmafxJob is gone"
-                        );
+                    Err(problem) => {
+                        tracing::warn!(problem, "cannot search for jobs whose VmafxJob is gone");
                         RETRY_DELAY
                     }
                 };
@@ -64,96 +72,83 @@ impl Sweeper {
         shutdown.run_until_begun(sweeping).await.unwrap_or(Ok(()))
     }
 
-    /// Returns how many jobs were cancelled.
-    async fn sweep(&self) -> Result<usize, BoxError> {
-        let (mut cancelled, mut token) = (0, String::new());
+    async fn sweep(&self) -> Result<SweepCounts, String> {
+        let (mut counts, mut token) = (SweepCounts::default(), String::new());
         loop {
             let (page, next) = self.controller.open_jobs(token).await.map_err(|outage| outage.message)?;
-            let suspects = page.into_iter().filter(|job| self.may_be_orphaned(job));
-            let mut checks =
-                stream::iter(suspects).map(|job| self.check(job)).buffer_unordered(MAX_CONCURRENT_CHECKS);
-            while let Some(check) = checks.next().await {
-                cancelled += usize::from(check?);
+            let suspects = page.into_iter().filter_map(|job| self.suspect(job));
+            let mut checks = stream::iter(suspects)
+                .map(|suspect| self.check(suspect))
+                .buffer_unordered(MAX_CONCURRENT_CHECKS);
+            while let Some((id, check)) = checks.next().await {
+                match check {
+                    Ok(cancelled) => counts.cancelled += usize::from(cancelled),
+                    Err(error) => {
+                        counts.failed += 1;
+                        self.skip(SweepSkip::Failed);
+                        let problem = chain(error.as_ref());
+                        tracing::warn!(job = id, problem, "cannot check whether a VmafxJob wants the job");
+                    }
+                }
             }
             if next.is_empty() {
-                return Ok(cancelled);
+                return Ok(counts);
             }
             token = next;
         }
     }
 
-    /// Whether no cached resource wants the job. The cache may be outdated.
-    fn may_be_orphaned(&self, job: &Job) -> bool {
-        let Some(origin) = job.origin.as_ref().filter(|origin| !origin.uid.is_empty()) else { return false };
-        let cached = self.jobs.get(&key(origin));
-        let cached = cached.as_ref().filter(|cached| cached.uid() == origin.uid);
-        let resource = cached.and_then(|cached| cached.open());
-        resource.is_none_or(|resource| !wants(resource, job, Timestamp::now()))
+    /// The job with its resource's key, if no cached resource wants the job. The cache may be outdated.
+    fn suspect(&self, job: Job) -> Option<(Job, ObjectKey)> {
+        let key = match origin(&job) {
+            SweptOrigin::None => return None,
+            SweptOrigin::Unreadable => {
+                tracing::debug!(job = job.id, origin = ?job.origin, "the origin of the job names no VmafxJob");
+                self.skip(SweepSkip::Unreadable);
+                return None;
+            }
+            SweptOrigin::Resource(key) => key,
+        };
+        let cached = self.jobs.get(&key);
+        if cached.as_ref().and_then(|cached| cached.open()).is_some_and(|one| self.is_wanted(one, &key, &job))
+        {
+            return None;
+        }
+        if !self.controller.submitted(&job) {
+            self.skip(SweepSkip::Foreign);
+            return None;
+        }
+        Some((job, key))
+    }
+
+    fn is_wanted(&self, resource: &VmafxJob, key: &ObjectKey, job: &Job) -> bool {
+        let tracked = self.tracked.find(key, resource.metadata.uid.as_deref().unwrap_or_default());
+        wants(resource, tracked.as_ref(), job, Timestamp::now())
+    }
+
+    /// Returns the id of the job and whether it was cancelled.
+    async fn check(&self, (job, key): (Job, ObjectKey)) -> (String, Result<bool, BoxError>) {
+        let cancelled = self.cancel_unless_wanted(&job, &key).await;
+        (job.id, cancelled)
     }
 
     /// Reads the resource itself and cancels the job if the resource does not want it.
-    async fn check(&self, job: Job) -> Result<bool, BoxError> {
-        let Some(origin) = job.origin.as_ref() else { return Ok(false) };
-        let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &origin.namespace);
-        let live = match call("read the VmafxJob", api.get_opt(&origin.name)).await {
+    async fn cancel_unless_wanted(&self, job: &Job, key: &ObjectKey) -> Result<bool, BoxError> {
+        let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &key.namespace);
+        let live = match call("read the VmafxJob", api.get_opt(&key.name)).await {
             // The resource exists but cannot be decoded, so whether it wants the job is unknown.
             Err(ApiError::Failed { source: kube::Error::SerdeError(_), .. }) => return Ok(false),
             live => live?,
         };
-        if live.is_some_and(|resource| wants(&resource, &job, Timestamp::now())) {
+        if live.is_some_and(|resource| self.is_wanted(&resource, key, job)) {
             return Ok(false);
         }
         self.controller.cancel(&job.id, CancelCause::ResourceGone).await.map_err(|outage| outage.message)?;
         self.metrics.swept.inc();
         Ok(true)
     }
-}
 
-fn wants(resource: &VmafxJob, job: &Job, now: Timestamp) -> bool {
-    let same = resource.metadata.uid.as_deref() == job.origin.as_ref().map(|origin| origin.uid.as_str());
-    if !same || resource.metadata.deletion_timestamp.is_some() || is_final(resource) {
-        return false;
-    }
-    let recorded = resource.status.as_ref().and_then(|status| status.controller_job_id.as_deref());
-    let created = Timestamp::from_second(job.created_at).unwrap_or(now);
-    recorded.is_none_or(|id| id == job.id) || now.duration_since(created) < RECORDING_GRACE
-}
-
-fn key(origin: &ResourceRef) -> ObjectKey {
-    ObjectKey::new(origin.namespace.clone(), origin.name.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    const NOW: i64 = 1_000_000;
-
-    #[rstest]
-    #[case::recorded("u", json!({ "controllerJobID": "7" }), 900, true)]
-    #[case::none_recorded("u", json!({}), 900, true)]
-    #[case::another_recorded("u", json!({ "controllerJobID": "6" }), 900, false)]
-    #[case::another_recorded_yet("u", json!({ "controllerJobID": "6" }), 60, true)]
-    #[case::a_namesake("v", json!({}), 1, false)]
-    #[case::ended("u", json!({ "conditions": [{ "type": "Complete", "status": "True", "reason": "Scored",
-        "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] }), 1, false)]
-    fn what_a_resource_wants(
-        #[case] uid: &str,
-        #[case] status: Value,
-        #[case] age: i64,
-        #[case] expected: bool,
-    ) {
-        let resource: VmafxJob = serde_json::from_value(json!({
-            "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob",
-            "metadata": { "name": "j", "namespace": "video", "uid": uid },
-            "spec": { "reference": "file:///r", "distorted": "file:///d" }, "status": status,
-        }))
-        .unwrap();
-        let origin = ResourceRef { uid: "u".to_owned(), ..ResourceRef::default() };
-        let job = Job { id: "7".to_owned(), origin: Some(origin), created_at: NOW - age, ..Job::default() };
-        assert_eq!(wants(&resource, &job, Timestamp::from_second(NOW).unwrap()), expected);
+    fn skip(&self, reason: SweepSkip) {
+        self.metrics.sweep_skipped.get_or_create(&LabelSet((reason,))).inc();
     }
 }

@@ -5,9 +5,10 @@
 
 use std::time::Duration;
 
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
-use vmafx_api::{VmafxJob, VmafxJobStatus};
+use vmafx_api::conditions::JobCondition;
+use vmafx_api::{ConditionStatus, VmafxJob, VmafxJobStatus};
 use vmafx_proto::controller::v1::JobStatus;
 
 use super::observe::ObservedJob;
@@ -92,6 +93,25 @@ pub fn requeue_after(observed: &ObservedJob, stream_is_live: bool, poll_interval
         ObservedJob::Unreachable(_) if stream_is_live => RETRY_DELAY,
         _ => poll_interval,
     }
+}
+
+/// When a resource whose submission was refused is looked at again: to repeat it, and at the latest at its deadline.
+pub fn refusal_recheck(job: &VmafxJob, retry_at: Option<Instant>, now: Instant, time: Timestamp) -> Duration {
+    let retry = retry_at.map_or(POLL_INTERVAL, |at| at.saturating_duration_since(now));
+    let left = unaccepted_deadline(job).map(|deadline| time_to_live(deadline, time));
+    left.map_or(retry, |left| retry.min(left)).max(RETRY_DELAY)
+}
+
+/// When a job that is not accepted yet fails: `spec.activeDeadlineSeconds` after its creation, or after it was resumed.
+pub fn unaccepted_deadline(job: &VmafxJob) -> Option<Timestamp> {
+    let seconds = SignedDuration::from_secs(job.spec.active_deadline_seconds?);
+    let conditions = job.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
+    let resumed = conditions
+        .iter()
+        .find(|one| one.type_ == JobCondition::Suspended.as_str() && one.status == ConditionStatus::False)
+        .map(|one| one.last_transition_time.0);
+    let created = job.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    created.max(resumed)?.checked_add(seconds).ok()
 }
 
 /// How long a finished resource is still kept.

@@ -2,13 +2,16 @@
 //! submission is repeated under the same idempotency key, and jobs of deleted resources are swept.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
 use vmafx_api::VmafxJob;
-use vmafx_proto::controller::v1::JobStatus;
+use vmafx_proto::controller::v1::{JobStatus, UpdateJobRequest};
 
 use super::observe::{Explanation, ObservedJob};
+use super::timing::RESYNC_INTERVAL;
 use crate::key::ObjectKey;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,24 +24,83 @@ pub struct TrackedJob {
     pub forgotten: Option<String>,
     /// Since when the status of the resource is outdated.
     pub behind_since: Option<Instant>,
+    /// Whether the controller's job was observed since this operator leads. Before that, the status of the resource may name
+    /// an older job than the one that it wants.
+    pub settled: bool,
+    /// Whether an earlier operator may have submitted a job for the resource without recording it.
+    pub may_be_submitted: bool,
     /// A ground truth that the controller rejected.
     pub rejected_label: Option<f64>,
+    /// The last change of the spec that the controller rejected.
+    pub rejected_update: Option<RejectedUpdate>,
     /// When the controller was asked why the job is pending, and its answer.
     pub explained: Option<(Instant, Option<Explanation>)>,
+    /// The last refused submission, if none was accepted since.
+    pub refused: Option<RefusedSubmission>,
+}
+
+/// A submission that the controller refused and may accept later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedSubmission {
+    pub explanation: Explanation,
+    /// The spec that was submitted; a changed one is submitted at once.
+    pub generation: Option<i64>,
+    pub retry_at: Instant,
+    delay: Duration,
+}
+
+/// Delay before a refused submission is repeated; it doubles with every further refusal.
+const MIN_REFUSAL_DELAY: Duration = Duration::from_secs(5);
+const MAX_REFUSAL_DELAY: Duration = Duration::from_mins(1);
+
+/// A change of the spec that the controller rejected, when, and its message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RejectedUpdate {
+    pub request: UpdateJobRequest,
+    pub message: String,
+    pub at: Instant,
 }
 
 impl TrackedJob {
+    /// Whether the controller rejected this change lately. It is sent again later, because an administrator may have
+    /// permitted it.
+    pub(super) fn was_rejected(&self, update: &UpdateJobRequest, now: Instant) -> bool {
+        let rejected = self.rejected_update.as_ref().filter(|rejected| rejected.request == *update);
+        rejected.is_some_and(|rejected| now.saturating_duration_since(rejected.at) < RESYNC_INTERVAL)
+    }
+
+    /// Why the controller rejected a change that the job still lacks.
+    pub fn rejection(&self) -> Option<&str> {
+        self.rejected_update.as_ref().map(|rejected| rejected.message.as_str())
+    }
+
     pub(super) fn submitted(&mut self, id: String, forgotten: Option<String>) {
+        self.refused = None;
         self.id = Some(id);
         self.forgotten = forgotten.or_else(|| self.forgotten.take());
         self.explained = None;
     }
 
-    /// Why a job was pending says nothing once it has left the queue.
+    /// Takes over what an observation says. Why a job was pending says nothing once it has left the queue.
     pub(super) fn update(&mut self, observed: &ObservedJob) {
+        self.settled |= matches!(observed, ObservedJob::Present(_));
         if observed.status().is_some_and(|status| status != JobStatus::Pending) {
             self.explained = None;
         }
+    }
+
+    pub(super) fn refuse(&mut self, job: &VmafxJob, explanation: Explanation, now: Instant) {
+        let generation = job.metadata.generation;
+        let before = self.refused.as_ref().filter(|refused| refused.generation == generation);
+        let delay = before.map_or(MIN_REFUSAL_DELAY, |refused| (refused.delay * 2).min(MAX_REFUSAL_DELAY));
+        self.refused = Some(RefusedSubmission { explanation, generation, retry_at: now + delay, delay });
+    }
+
+    /// Why the submission was refused, while it is too early to repeat it.
+    pub fn refusal_until_retry(&self, job: &VmafxJob, now: Instant) -> Option<&Explanation> {
+        let refused = self.refused.as_ref()?;
+        (now < refused.retry_at && refused.generation == job.metadata.generation)
+            .then_some(&refused.explanation)
     }
 
     /// Why the job is pending, as far as the controller explained it.
@@ -47,22 +109,27 @@ impl TrackedJob {
     }
 }
 
-/// By name. A name has several entries only until the jobs of deleted resources are cancelled.
-#[derive(Debug, Default)]
-pub struct TrackedJobs(Mutex<HashMap<ObjectKey, Vec<TrackedJob>>>);
+/// By name. A name has several entries only until the jobs of deleted resources are cancelled. Clones share their content.
+#[derive(Clone, Debug, Default)]
+pub struct TrackedJobs(Arc<Mutex<HashMap<ObjectKey, Vec<TrackedJob>>>>);
 
 impl TrackedJobs {
     /// The entry of a resource, or a new one with the job id that its status records.
-    pub fn get(&self, key: &ObjectKey, job: &VmafxJob) -> TrackedJob {
+    ///
+    /// `started` is when this operator began to lead.
+    pub fn get(&self, key: &ObjectKey, job: &VmafxJob, started: Timestamp) -> TrackedJob {
         let uid = job.metadata.uid.as_deref().unwrap_or_default();
-        let tracked = self
-            .find(key, uid)
-            .unwrap_or_else(|| TrackedJob { uid: uid.to_owned(), ..TrackedJob::default() });
+        let created = job.metadata.creation_timestamp.as_ref().map(|time| time.0);
+        let tracked = self.find(key, uid).unwrap_or_else(|| TrackedJob {
+            uid: uid.to_owned(),
+            may_be_submitted: created.is_some_and(|created| created < started),
+            ..TrackedJob::default()
+        });
         let recorded = job.status.as_ref().and_then(|status| status.controller_job_id.clone());
         TrackedJob { id: tracked.id.or(recorded), ..tracked }
     }
 
-    fn find(&self, key: &ObjectKey, uid: &str) -> Option<TrackedJob> {
+    pub(super) fn find(&self, key: &ObjectKey, uid: &str) -> Option<TrackedJob> {
         self.entries().get(key)?.iter().find(|one| one.uid == uid).cloned()
     }
 
@@ -107,6 +174,28 @@ impl TrackedJobs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_submission_is_repeated_after_growing_delays_and_at_once_when_the_spec_changes() {
+        let mut job = crate::job::fixtures::job(&serde_json::json!({}), &serde_json::Value::Null);
+        let why = Explanation {
+            reason: vmafx_api::conditions::Reason::InputRefused,
+            message: "outside the roots".to_owned(),
+        };
+        let (mut tracked, mut now) = (TrackedJob::default(), Instant::now());
+        for seconds in [5, 10, 20, 40, 60, 60] {
+            tracked.refuse(&job, why.clone(), now);
+            let delay = Duration::from_secs(seconds);
+            assert_eq!(tracked.refusal_until_retry(&job, now + delay - Duration::from_millis(1)), Some(&why));
+            now += delay;
+            assert_eq!(tracked.refusal_until_retry(&job, now), None);
+        }
+        tracked.refuse(&job, why, now);
+        job.metadata.generation = Some(3);
+        assert_eq!(tracked.refusal_until_retry(&job, now), None);
+        tracked.submitted("7".to_owned(), None);
+        assert_eq!(tracked.refused, None);
+    }
 
     #[test]
     fn a_namesake_is_another_one() {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use vmafx_kit::config::{GoDuration, SettingsError};
 
+use crate::controllers::ReconciledKinds;
+
 const LEASE_DURATION: &str = "VMAFX_OPERATOR_LEADER_ELECTION_LEASE_DURATION";
 const RENEW_DEADLINE: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RENEW_DEADLINE";
 const RETRY_PERIOD: &str = "VMAFX_OPERATOR_LEADER_ELECTION_RETRY_PERIOD";
@@ -20,14 +22,10 @@ pub struct LeaseArgs {
     #[arg(long, env = "VMAFX_OPERATOR_LEADER_ELECTION")]
     pub leader_election: bool,
 
-    /// Name of the lease, in the operator's namespace.
-    #[arg(
-        long,
-        env = "VMAFX_OPERATOR_LEADER_ELECTION_ID",
-        value_name = "NAME",
-        default_value = "vmafx-operator.vmafx.dev"
-    )]
-    pub leader_election_id: String,
+    /// Name of the lease, in the operator's namespace; by default vmafx-operator.vmafx.dev, with the kinds in it if the
+    /// operator reconciles only some.
+    #[arg(long, env = "VMAFX_OPERATOR_LEADER_ELECTION_ID", value_name = "NAME")]
+    pub leader_election_id: Option<String>,
 
     /// Time after which other replicas take over from a leader that does not renew its lease.
     #[arg(
@@ -71,7 +69,7 @@ pub struct LeaseSettings {
 impl LeaseArgs {
     /// `None` if leader election is off. Bad durations are refused either way, so that they do not surprise on the day it is
     /// turned on.
-    pub fn settings(&self) -> Result<Option<LeaseSettings>, SettingsError> {
+    pub fn settings(&self, kinds: &ReconciledKinds) -> Result<Option<LeaseSettings>, SettingsError> {
         let (lease, renew, retry) = (
             self.leader_election_lease_duration,
             self.leader_election_renew_deadline,
@@ -99,7 +97,7 @@ impl LeaseArgs {
             return refused(RENEW_DEADLINE, renew, reason);
         }
         Ok(self.leader_election.then(|| LeaseSettings {
-            name: self.leader_election_id.clone(),
+            name: self.leader_election_id.clone().unwrap_or_else(|| kinds.lease()),
             lease_duration: lease.0,
             renew_deadline: renew.0,
             retry_period: retry.0,
@@ -114,6 +112,7 @@ mod tests {
     use vmafx_kit::config::{Environment, parse};
 
     use super::*;
+    use crate::controllers::ReconciledKind;
 
     #[derive(Debug, Parser)]
     struct Settings {
@@ -123,7 +122,10 @@ mod tests {
 
     fn settings(variables: &[(&str, &str)]) -> Result<Option<LeaseSettings>, SettingsError> {
         let env: Environment = variables.iter().copied().collect();
-        parse::<Settings>(["vmafx-operator"], &env, &[]).unwrap().lease.settings()
+        parse::<Settings>(["vmafx-operator"], &env, &[])
+            .unwrap()
+            .lease
+            .settings(&ReconciledKinds::new(&ReconciledKind::ALL))
     }
 
     #[test]

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use vmafx_kit::tasks::Shutdown;
 
 use super::args::LeaseSettings;
+use super::installation::{self, Installation};
 use super::metrics::{LeadershipTurn, LeaseMetrics};
 use super::permit::Permit;
 use super::record::{self, LeaseStanding, ObservedLease};
@@ -26,6 +27,7 @@ pub struct Election {
     settings: LeaseSettings,
     identity: String,
     permit: Permit,
+    installation: Installation,
     metrics: LeaseMetrics,
     observed: Option<ObservedLease>,
     /// When the lease is lost unless it is renewed.
@@ -68,6 +70,7 @@ impl Election {
             settings,
             identity,
             permit: Permit::never(),
+            installation: Installation::default(),
             metrics,
             observed: None,
             until: Instant::now(),
@@ -78,6 +81,11 @@ impl Election {
     /// Holds while this candidate leads.
     pub fn permit(&self) -> Permit {
         self.permit.clone()
+    }
+
+    /// The installation that this candidate continues while it leads.
+    pub fn installation(&self) -> Installation {
+        self.installation.clone()
     }
 
     /// Runs `work` while this candidate leads, until shutdown or until the work ends by itself.
@@ -208,8 +216,14 @@ impl Election {
             },
             |observed| observed.lease.clone(),
         );
-        let duration = self.settings.lease_duration;
-        lease.spec = Some(record::claimed(lease.spec.as_ref(), &self.identity, duration, Timestamp::now()));
+        let (duration, now) = (self.settings.lease_duration, Timestamp::now());
+        let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref());
+        let installation = match self.installation.get() {
+            ours if holder == Some(self.identity.as_str()) && !ours.is_empty() => ours,
+            _ => installation::continued(&lease, now),
+        };
+        installation::record(&mut lease, &installation);
+        lease.spec = Some(record::claimed(lease.spec.as_ref(), &self.identity, duration, now));
         self.claimed = true;
         // The deadline counts from the request, not from its answer: other candidates count from a time in between.
         let sent = Instant::now();
@@ -219,6 +233,7 @@ impl Election {
             self.api.create(&params(), &lease).await?
         };
         self.observed = Some(ObservedLease::new(self.observed.take(), stored, Instant::now()));
+        self.installation.set(installation);
         self.until = sent + self.settings.renew_deadline;
         self.permit.hold_until(self.until);
         Ok(LeaseStanding::Ours)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::Reason;
+use vmafx_api::node::QuarantinedWorkers;
 
 use super::probe::ControllerProbe;
 use crate::conditions::ConditionState;
@@ -22,6 +23,7 @@ pub struct AgentSignals<'a> {
     pub started: Option<Timestamp>,
     pub heartbeat: Option<Timestamp>,
     pub probe: &'a ControllerProbe,
+    pub quarantine: Option<&'a QuarantinedWorkers>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct AgentHealth {
     pub healthy: bool,
     /// The condition `AgentHealthy`.
     pub state: ConditionState,
+    /// The condition `Quarantined`.
+    pub quarantined: ConditionState,
     pub recheck_after: Duration,
 }
 
@@ -40,7 +44,10 @@ pub fn judge(signals: &AgentSignals<'_>, now: Timestamp) -> AgentHealth {
                 let message = format!("no agent has reported since {heartbeat}");
                 (false, ConditionState::unmet(Reason::HeartbeatStale, message))
             }
-            Some(_) => (true, ConditionState::met(Reason::AsExpected, "agents report in time")),
+            Some(_) => match signals.quarantine.filter(|all| all.workers >= all.connected) {
+                Some(all) => (false, ConditionState::unmet(Reason::FailingJobs, quarantine_message(all))),
+                None => (true, ConditionState::met(Reason::AsExpected, "agents report in time")),
+            },
             None if signals.started.is_some_and(|started| age(started, now) > STALE_AFTER) => {
                 let message = "no agent has reported since the workers were created: see their logs";
                 (false, ConditionState::unmet(Reason::HeartbeatStale, message))
@@ -51,14 +58,30 @@ pub fn judge(signals: &AgentSignals<'_>, now: Timestamp) -> AgentHealth {
             }
         },
     };
-    AgentHealth { healthy, state, recheck_after: recheck_after(signals, now) }
+    let quarantined = quarantined(signals.quarantine);
+    AgentHealth { healthy, state, quarantined, recheck_after: recheck_after(signals, now) }
+}
+
+fn quarantined(quarantine: Option<&QuarantinedWorkers>) -> ConditionState {
+    match quarantine {
+        Some(quarantine) => ConditionState::met(Reason::FailingJobs, quarantine_message(quarantine)),
+        None => ConditionState::unmet(Reason::AsExpected, ""),
+    }
+}
+
+fn quarantine_message(quarantine: &QuarantinedWorkers) -> String {
+    let QuarantinedWorkers { workers, connected, reason, message } = quarantine;
+    format!(
+        "{workers} of {connected} workers failed several jobs in a row and get none but on trial; last error ({reason}): \
+         {message}"
+    )
 }
 
 impl AgentHealth {
     /// For a node whose spec requests no workers.
     pub fn without_agents(reason: Reason, message: &str) -> Self {
         let state = ConditionState::unmet(reason, message);
-        Self { healthy: false, state, recheck_after: RECHECK_INTERVAL }
+        Self { healthy: false, state, quarantined: quarantined(None), recheck_after: RECHECK_INTERVAL }
     }
 }
 
@@ -91,8 +114,12 @@ mod tests {
     }
 
     fn judged(started: i64, heartbeat: Option<i64>, probe: &ControllerProbe) -> AgentHealth {
-        let signals =
-            AgentSignals { started: Some(before(started)), heartbeat: heartbeat.map(before), probe };
+        let signals = AgentSignals {
+            started: Some(before(started)),
+            heartbeat: heartbeat.map(before),
+            probe,
+            quarantine: None,
+        };
         judge(&signals, Timestamp::from_second(NOW).unwrap())
     }
 
@@ -115,6 +142,32 @@ mod tests {
         assert_eq!((health.healthy, health.state.reason), (healthy, reason));
     }
 
+    #[rstest]
+    #[case::one_of_two(1, true, Reason::AsExpected)]
+    #[case::all(2, false, Reason::FailingJobs)]
+    fn a_pool_whose_workers_are_all_quarantined_is_unhealthy(
+        #[case] workers: i32,
+        #[case] healthy: bool,
+        #[case] reason: Reason,
+    ) {
+        let quarantine = QuarantinedWorkers {
+            workers,
+            connected: 2,
+            reason: "ScratchFull".to_owned(),
+            message: "pool-0: no space".to_owned(),
+        };
+        let probe = &ControllerProbe::Answered;
+        let (started, heartbeat) = (Some(before(9_000)), Some(before(1)));
+        let signals = AgentSignals { started, heartbeat, probe, quarantine: Some(&quarantine) };
+        let health = judge(&signals, Timestamp::from_second(NOW).unwrap());
+        assert_eq!((health.healthy, health.state.reason), (healthy, reason));
+        let message = format!(
+            "{workers} of 2 workers failed several jobs in a row and get none but on trial; last error (ScratchFull): \
+             pool-0: no space"
+        );
+        assert_eq!(health.quarantined, ConditionState::met(Reason::FailingJobs, message));
+    }
+
     #[test]
     fn a_controller_that_does_not_answer_makes_every_node_unhealthy() {
         let health = judged(9_000, Some(1), &ControllerProbe::Failed("it answered 503".to_owned()));
@@ -127,7 +180,8 @@ mod tests {
         // Otherwise every pass would write the status.
         let [early, late] = [100, 200].map(|ago| {
             let (started, heartbeat) = (Some(before(9_000)), Some(before(100)));
-            let signals = AgentSignals { started, heartbeat, probe: &ControllerProbe::Answered };
+            let signals =
+                AgentSignals { started, heartbeat, probe: &ControllerProbe::Answered, quarantine: None };
             judge(&signals, Timestamp::from_second(NOW - 100 + ago).unwrap()).state
         });
         assert_eq!(early, late);

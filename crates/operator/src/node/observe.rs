@@ -5,7 +5,7 @@ use vmafx_api::VmafxNode;
 use vmafx_api::node::ManagementPolicy;
 
 use super::NodeReconciler;
-use super::probe::ControllerProbe;
+use super::probe::ProbedController;
 use super::render::workload_name;
 use crate::key::ObjectKey;
 use crate::render::RenderError;
@@ -15,7 +15,7 @@ use crate::workload::{DesiredWorkload, Freshness, ObservedWorkload, TrackedResou
 pub struct ObservedNode {
     pub workload: ObservedWorkload,
     /// `None` if the spec requests no workers: then no agent sends heartbeats, and the controller is not probed.
-    pub controller: Option<ControllerProbe>,
+    pub controller: Option<ProbedController>,
 }
 
 pub(super) async fn observe(

@@ -16,6 +16,8 @@ use crate::workload::{self, DesiredWorkload, TracksWorkload as _, WorkloadPlan};
 pub struct NodePlan {
     pub workload: WorkloadPlan,
     pub health: AgentHealth,
+    /// When the controller answered the probe that the health is judged by, or did not.
+    pub probed_at: Option<Timestamp>,
 }
 
 pub fn plan(
@@ -29,10 +31,10 @@ pub fn plan(
         ManagementPolicy::Managed => workload::plan(desired, &observed.workload),
     };
     let health = match &observed.controller {
-        Some(probe) => health(node, probe, now),
+        Some(probed) => health(node, &probed.probe, now),
         None => AgentHealth::without_agents(Reason::Drained, "the spec asks for no workers"),
     };
-    NodePlan { workload, health }
+    NodePlan { workload, health, probed_at: observed.controller.as_ref().map(|probed| probed.at) }
 }
 
 impl NodePlan {
@@ -51,6 +53,7 @@ fn health(node: &VmafxNode, probe: &ControllerProbe, now: Timestamp) -> AgentHea
         // A heartbeat from before a pause says nothing about the agents that came after it.
         heartbeat: heartbeat.map(|time| time.0).filter(|time| resumed.is_none_or(|resumed| *time >= resumed)),
         probe,
+        quarantine: node.status.as_ref().and_then(|status| status.quarantine.as_ref()),
     };
     judge(&signals, now)
 }

@@ -5,9 +5,12 @@
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
+
+use crate::http_client::ReloadingClient;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -24,37 +27,45 @@ pub enum ControllerProbe {
     Failed(String),
 }
 
+/// The result of a probe, and when it was there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbedController {
+    pub probe: ControllerProbe,
+    pub at: Timestamp,
+}
+
 #[derive(Debug)]
 pub struct Prober {
-    client: reqwest::Client,
+    client: ReloadingClient,
     url: String,
-    last: Mutex<Option<(Instant, ControllerProbe)>>,
+    last: Mutex<Option<(Instant, ProbedController)>>,
 }
 
 impl Prober {
     /// `address` is that of the controller, with its scheme.
-    pub fn new(client: reqwest::Client, address: &Url) -> Self {
+    pub fn new(client: impl Into<ReloadingClient>, address: &Url) -> Self {
+        let client = client.into();
         let url = format!("{}/healthz", address.as_str().trim_end_matches('/'));
         Self { client, url, last: Mutex::new(None) }
     }
 
     /// The last answer while it is valid, else a new one.
-    pub async fn ask(&self) -> ControllerProbe {
+    pub async fn ask(&self) -> ProbedController {
         let mut last = self.last.lock().await;
-        if let Some((at, probe)) = last.as_ref()
+        if let Some((at, probed)) = last.as_ref()
             && at.elapsed() < VALID_FOR
         {
-            return probe.clone();
+            return probed.clone();
         }
-        let probe = self.request().await;
-        *last = Some((Instant::now(), probe.clone()));
-        probe
+        let probed = ProbedController { probe: self.request().await, at: Timestamp::now() };
+        *last = Some((Instant::now(), probed.clone()));
+        probed
     }
 
     async fn request(&self) -> ControllerProbe {
         let failed = |why: String| ControllerProbe::Failed(format!("the controller at {} {why}", self.url));
         let answer = async {
-            let mut response = self.client.get(&self.url).send().await?;
+            let mut response = self.client.get().await.get(&self.url).send().await?;
             let mut left = MAX_BODY_BYTES;
             while let Some(part) = response.chunk().await?
                 && left > part.len()
@@ -89,7 +100,7 @@ mod tests {
         let server = HttpServer::start(|_| Reply::file(b"ok"));
         let prober = prober(&server.url("/"));
         let answers = futures::future::join_all((0..50).map(|_| prober.ask())).await;
-        assert!(answers.iter().all(|answer| *answer == ControllerProbe::Answered));
+        assert!(answers.iter().all(|answer| answer.probe == ControllerProbe::Answered));
         assert_eq!((server.count("/healthz"), server.open_connections()), (1, 1));
     }
 
@@ -97,10 +108,10 @@ mod tests {
     async fn a_failed_probe_has_a_stable_text() {
         let server = HttpServer::start(|_| Reply::status(503));
         let url = server.url("");
-        let probe = prober(&url).ask().await;
+        let probe = prober(&url).ask().await.probe;
         assert_eq!(probe, ControllerProbe::Failed(format!("the controller at {url}/healthz answered 503")));
         drop(server);
-        let probe = prober(&url).ask().await;
+        let probe = prober(&url).ask().await.probe;
         assert_eq!(
             probe,
             ControllerProbe::Failed(format!("the controller at {url}/healthz cannot be reached"))

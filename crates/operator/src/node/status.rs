@@ -1,5 +1,6 @@
 //! The status of a VmafxNode: what it says, which is pure, and the write of it.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use vmafx_api::conditions::{NodeCondition, Reason};
 use vmafx_api::node::ManagementPolicy;
@@ -9,7 +10,7 @@ use super::NodeReconciler;
 use super::health::AgentHealth;
 use super::plan::NodePlan;
 use super::render::workload_name;
-use crate::conditions::{ConditionState, transition};
+use crate::conditions::{ConditionState, transition, whole_second};
 use crate::events::ResourceEvent;
 use crate::render::labels::selector_text;
 use crate::runtime::ReconcileError;
@@ -30,8 +31,9 @@ pub(super) async fn write(
         return Ok(true);
     }
     let workload = plan.workload.status(applied.as_ref());
-    let after = status(node, &workload, &plan.health, now);
     let before = node.status.as_ref().map(operator_fields);
+    let after = status(node, &workload, &plan.health, now);
+    let after = with_probe_time(after, before.as_ref(), plan.probed_at);
     if !update(&reconciler.client, &reconciler.nodes, node, before.as_ref(), &after).await? {
         return Ok(false);
     }
@@ -43,7 +45,30 @@ pub(super) async fn write(
 
 /// The status without the fields that are the controller's.
 fn operator_fields(status: &VmafxNodeStatus) -> VmafxNodeStatus {
-    VmafxNodeStatus { last_heartbeat: None, assigned_jobs: None, detected_device: None, ..status.clone() }
+    let assigned_jobs = status.assigned_jobs.filter(|_| status.last_heartbeat.is_none());
+    VmafxNodeStatus {
+        last_heartbeat: None,
+        assigned_jobs,
+        detected_device: None,
+        quarantine: None,
+        ..status.clone()
+    }
+}
+
+/// The time of the probe changes with the rest of the status and never alone: the controller is probed twice a minute, and
+/// a time that moves with every probe would be a write for every node.
+fn with_probe_time(
+    after: VmafxNodeStatus,
+    before: Option<&VmafxNodeStatus>,
+    probed_at: Option<Timestamp>,
+) -> VmafxNodeStatus {
+    let recorded = before.and_then(|before| before.last_probe_time.clone());
+    let unchanged = VmafxNodeStatus { last_probe_time: recorded.clone(), ..after };
+    if before == Some(&unchanged) {
+        return unchanged;
+    }
+    let last_probe_time = probed_at.map(|at| Time(whole_second(at))).or(recorded);
+    VmafxNodeStatus { last_probe_time, ..unchanged }
 }
 
 /// Every field of the status that is the operator's, and no other.
@@ -63,6 +88,7 @@ pub fn status(
         (NodeCondition::Paused, paused),
         (NodeCondition::RolloutInProgress, rollout(node, workers)),
         (NodeCondition::AgentHealthy, health.state.clone()),
+        (NodeCondition::Quarantined, health.quarantined.clone()),
     ];
     let condition = |(type_, state): (NodeCondition, ConditionState)| {
         state.into_condition(type_.as_str(), &before.conditions, generation, now)
@@ -79,9 +105,12 @@ pub fn status(
         current_image: rolled_out.map_or(before.current_image, |workers| workers.image.clone()),
         observed_generation: generation,
         conditions: states.map(condition).to_vec(),
+        last_probe_time: None,
         last_heartbeat: None,
-        assigned_jobs: None,
+        // The controller takes the field over with the first report of an agent. Until then there is no job.
+        assigned_jobs: before.last_heartbeat.is_none().then_some(0),
         detected_device: None,
+        quarantine: None,
     }
 }
 
@@ -147,7 +176,19 @@ pub fn transition_events(before: Option<&VmafxNodeStatus>, after: &VmafxNodeStat
     let (before, after) = (before.conditions.as_slice(), after.conditions.as_slice());
     let health = transition(before, after, NodeCondition::AgentHealthy.as_str());
     let health = health.and_then(|(old, new)| health_event(old, new));
-    workers::transition_events(before, after).chain(health).collect()
+    let quarantined = transition(before, after, NodeCondition::Quarantined.as_str());
+    let quarantined = quarantined.and_then(|(old, new)| quarantine_event(old, new));
+    workers::transition_events(before, after).chain(health).chain(quarantined).collect()
+}
+
+fn quarantine_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {
+    match new.status {
+        ConditionStatus::True => Some(ResourceEvent::warning(Reason::FailingJobs, new.message.clone())),
+        ConditionStatus::False if old.status == ConditionStatus::True => {
+            Some(ResourceEvent::normal(Reason::AgentsHealthy, "the workers score jobs again"))
+        }
+        _ => None,
+    }
 }
 
 fn health_event(old: &Condition, new: &Condition) -> Option<ResourceEvent> {

@@ -9,6 +9,7 @@ pub mod pod;
 
 use kube::ResourceExt as _;
 use vmafx_api::VmafxModelTraining;
+use vmafx_job::limits::MAX_TRAINING_NAME_LENGTH;
 
 use crate::render::stateful_set::{parallel, with_template};
 use crate::render::{ControllerAccess, RenderError, RenderedWorkload, TRAINER, labels, service};
@@ -38,6 +39,9 @@ fn render(
     defaults: &TrainerDefaults,
 ) -> Result<RenderedWorkload, RenderError> {
     let name = training.name_any();
+    if name.len() > MAX_TRAINING_NAME_LENGTH {
+        return Err(RenderError::LongName { max: MAX_TRAINING_NAME_LENGTH });
+    }
     let (workload, service_name) = (TRAINER.workload(&name), TRAINER.service(&name));
     let selector = labels::selector(&workload);
     let replicas = i32::from(!training.spec.paused);

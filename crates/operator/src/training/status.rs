@@ -91,6 +91,8 @@ pub fn status(
     let generation = training.metadata.generation;
     VmafxModelTrainingStatus {
         phase: Some(phase),
+        // A run that has not reported yet has learned from none.
+        current_samples: status.current_samples.or(Some(0)),
         observed_generation: generation,
         conditions: all.map(|(type_, state)| condition(type_, state, &conditions, generation, now)).to_vec(),
         stateful_set: workload.tracked.clone(),

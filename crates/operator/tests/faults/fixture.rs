@@ -17,7 +17,7 @@ use vmafx_testkit::kube::proxy::{ApiProxy, ApiRequest, RbacVerb, RecordedRequest
 use vmafx_testkit::kube::{TestCluster, TestNamespace};
 
 pub(crate) use bystanders::Bystanders;
-pub(crate) use control_plane::{Exclusive, SYSTEM, SharedControlPlane, account, grants};
+pub(crate) use control_plane::{Exclusive, SYSTEM, SharedControlPlane, account, account_with, grants};
 pub(crate) use node::{DesiredNode, RETRY_TIMEOUT, describe};
 pub(crate) use scenario::Scenario;
 pub(crate) use snapshot::Versions;
@@ -83,6 +83,20 @@ impl FaultFixture {
         let operator =
             Operator::start(&OperatorCommand { name: name.to_owned(), kubeconfig, ..self.command.clone() });
         (operator, proxy)
+    }
+
+    /// Starts an operator with the permissions of another account and further settings.
+    pub(crate) fn operator_as(
+        &self,
+        name: &str,
+        account: &TestServiceAccount,
+        settings: &[(&'static str, &str)],
+    ) -> Operator {
+        let kubeconfig = self.command.directory.join(format!("{name}.kubeconfig"));
+        account.write_kubeconfig(&kubeconfig, &self.proxy.url()).unwrap();
+        let mut env = self.command.env.clone();
+        env.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        Operator::start(&OperatorCommand { name: name.to_owned(), kubeconfig, env, ..self.command.clone() })
     }
 
     /// Kills the operator, if it still runs, and starts it again.

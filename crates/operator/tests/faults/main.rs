@@ -9,6 +9,7 @@ mod crash;
 mod fixture;
 mod idle;
 mod leaders;
+#[allow(dead_code, reason = "other tests use more of it")]
 mod operator;
 mod outages;
 mod permissions;

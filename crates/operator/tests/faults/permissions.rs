@@ -15,7 +15,7 @@ use vmafx_testkit::kube::audit::{AuditLog, never_used};
 use vmafx_testkit::wait;
 
 use crate::TIMEOUT;
-use crate::fixture::{DesiredNode, FaultFixture, SYSTEM, Scenario, SharedControlPlane, grants};
+use crate::fixture::{DesiredNode, FaultFixture, SYSTEM, Scenario, SharedControlPlane, account_with, grants};
 
 /// Required by the admission plugin `OwnerReferencesPermissionEnforcement`, which is enabled here, not by a request.
 const GUARDED: [&str; 3] =
@@ -120,6 +120,39 @@ async fn life_of_a_job(fixture: &FaultFixture) {
     wait::until(TIMEOUT, "the job to be removed", async || jobs.get_opt("job").await.unwrap().is_none())
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn one_operator_per_kind_runs_under_its_own_role() {
+    // The first operator of the fixture stops, so that only the three others reconcile.
+    let mut fixture = FaultFixture::new(&[]).await;
+    fixture.operator.kill();
+    let plane = &SharedControlPlane::shared().control_plane;
+    let mut operators = Vec::new();
+    for (kind, role) in [
+        ("job", "role_vmafxjob.yaml"),
+        ("node", "role_vmafxnode.yaml"),
+        ("training", "role_vmafxmodeltraining.yaml"),
+    ] {
+        let account = account_with(plane, &format!("operator-{kind}"), role).await;
+        let settings = [
+            ("VMAFX_OPERATOR_LEADER_ELECTION", "true"),
+            ("VMAFX_OPERATOR_CONTROLLERS", kind),
+            ("VMAFX_OPERATOR_SCORING_ROOTS", "/media"),
+        ];
+        let mut operator = fixture.operator_as(kind, &account, &settings);
+        operator.ready().await;
+        operators.push((account, operator));
+    }
+    fixture.create("a").await;
+    tokio::join!(fixture.settled("a", DesiredNode::default()), life_of_a_job(&fixture), train(&fixture));
+    for (account, _) in &operators {
+        let log = AuditLog::of(plane).unwrap().by(&account.user());
+        assert!(!log.0.is_empty(), "{} did nothing", account.user());
+        let denied: Vec<_> =
+            (log.denied().into_iter()).map(|event| format!("{} {}", event.verb, event.uri)).collect();
+        assert_eq!(denied, Vec::<String>::new(), "{}", account.user());
+    }
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ impl Agent {
             session_token: self.session_token.clone(),
             capability: Some(capability()),
             wait_ms: u32::try_from(within.as_millis()).unwrap(),
+            ..Default::default()
         };
         self.client.clone().pull_work(request).await.unwrap().into_inner().job
     }
@@ -63,6 +64,18 @@ impl Agent {
             ..report
         })
         .await;
+    }
+
+    /// Gives an attempt back.
+    pub(crate) async fn release(&self, job: &wire::Job) {
+        let request = wire::ReleaseJobRequest {
+            node_id: self.node_id.clone(),
+            session_token: self.session_token.clone(),
+            job_id: job.id.clone(),
+            attempt: job.attempt,
+            reason: "as the test asks".to_owned(),
+        };
+        assert!(self.client.clone().release_job(request).await.unwrap().into_inner().ok);
     }
 
     /// Which of these jobs the controller asks it to stop.

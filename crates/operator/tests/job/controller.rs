@@ -6,6 +6,8 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::controller::{ControllerChannel, ControllerServer};
 
+use crate::TIMEOUT;
+
 vmafx_testkit::controller_in_test_program!();
 
 /// Authorized for every call.
@@ -39,6 +41,13 @@ impl Controller {
             }
             request.page_token = page.next_page_token;
         }
+    }
+
+    /// Changes the store directly, so that the controller announces nothing.
+    pub(crate) fn change_behind_its_back(&self, statement: &str) {
+        let store = rusqlite::Connection::open(self.directory().join("store/queue.db")).unwrap();
+        store.busy_timeout(TIMEOUT).unwrap();
+        assert!(store.execute(statement, []).unwrap() > 0, "{statement}");
     }
 
     /// Jobs that are pending or running.

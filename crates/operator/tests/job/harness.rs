@@ -26,6 +26,20 @@ pub(crate) struct Harness {
     pub(crate) plane: ControlPlane,
 }
 
+/// Another cluster with an operator of its own. Fields are dropped in order, so the operator stops first.
+pub(crate) struct ClusterCopy {
+    operator: Operator,
+    _proxy: ApiProxy,
+    _directory: TempDir,
+    _plane: ControlPlane,
+}
+
+impl ClusterCopy {
+    pub(crate) async fn until_metric(&self, name: &str, labels: &str, least: f64) {
+        self.operator.until_metric(name, labels, least).await;
+    }
+}
+
 impl Harness {
     /// Starts everything and waits until the operator is ready.
     pub(crate) async fn start() -> Self {
@@ -59,6 +73,21 @@ impl Harness {
         self.operator.kill();
         self.operator = Operator::start(&self.command);
         self.operator.ready().await;
+    }
+
+    /// A second control plane whose operator uses the same controller.
+    pub(crate) async fn copy_of_the_cluster(&self, settings: &[(&'static str, &str)]) -> ClusterCopy {
+        let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
+        install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
+        let account = account(&plane).await;
+        let proxy = ApiProxy::start(&plane).await.unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let mut env = self.command.env.clone();
+        env.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let command = OperatorCommand::new(directory.path(), &account, &proxy, env);
+        let mut operator = Operator::start(&command);
+        operator.ready().await;
+        ClusterCopy { operator, _proxy: proxy, _directory: directory, _plane: plane }
     }
 
     /// Starts a second operator.
@@ -117,12 +146,7 @@ impl Harness {
 
     /// Waits until a metric of the operator is at least `least`.
     pub(crate) async fn until_metric(&self, name: &str, labels: &str, least: f64) {
-        wait::until(TIMEOUT, &format!("{name} to be {least}"), || async {
-            let now = self.operator.metric(name, labels).await?;
-            if now >= least { Ok(()) } else { Err(now.to_string()) }
-        })
-        .await
-        .unwrap();
+        self.operator.until_metric(name, labels, least).await;
     }
 
     /// Waits until these are the reasons of the events, in order of their time or sorted.

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use serde_json::json;
+use vmafx_proto::controller::v1::FailureReason;
 use vmafx_testkit::kube::assets::{Binary, ensure};
 
 use crate::agent::Agent;
@@ -32,7 +33,9 @@ async fn both_ends_can_be_waited_for_and_a_score_of_nothing_is_shown() {
     let columns: Vec<_> = table.split_whitespace().collect();
     assert_eq!(columns[..4], ["good", "Succeeded", "0", "gpu-0"], "{table}");
 
-    harness.create("bad", json!({ "distorted": "file:///etc/passwd" })).await;
+    harness.create("bad", json!({})).await;
+    let work = agent.pull().await;
+    agent.fail(&work, FailureReason::InputInvalid, "no video stream").await;
     kubectl(&harness, "wait --for=condition=Failed vmjob/bad --timeout=60s").await;
 }
 

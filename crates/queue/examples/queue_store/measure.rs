@@ -123,7 +123,9 @@ impl Bench {
 
 /// Claims a job and reports it.
 pub(crate) async fn cycle(store: &dyn Store, tenant: &TenantId, node: &Credentials) -> anyhow::Result<JobId> {
-    let Claim::Job(job) = store.claim(tenant, node, &["cpu".to_owned()]).await? else { bail!("no job") };
+    let Claim::Job(job) = store.claim(tenant, node, &["cpu".to_owned()], None).await? else {
+        bail!("no job")
+    };
     let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(result()) };
     match store.report(tenant, node, report).await? {
         Reported::Moved { job, .. } => Ok(job.id),

@@ -5,6 +5,10 @@
 //! the jobs of other backends. Rows that a concurrent claim has locked are skipped, which is why more entries are
 //! read than needed. A claim is answered with `Nothing` only if a round found no entry at all: a job that was
 //! submitted before the claim is never missed because its row was locked.
+//!
+//! While a job is kept from a node that failed it, each node claims alone and passes over its own; there are at most
+//! [`crate::policy::MAX_AVOIDING_JOBS`] of them for a node. Nodes that failed several attempts in a row are left out of a
+//! batch and claim alone too ([`super::faults`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +22,7 @@ use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, millis};
 use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{PullId, TenantId};
 use crate::node::Credentials;
 use crate::store::{Claim, StoreResult};
 
@@ -43,12 +47,20 @@ SELECT backend, jobs FROM classes";
 
 const CLAIM: &str = concat!(
     "
-WITH live AS (
-    SELECT w.n, s.id AS session, s.node_id, s.capability -> 'labels' AS labels,
-        row_number() OVER (ORDER BY w.n) AS place
-    FROM unnest($2::uuid[], $3::bytea[]) WITH ORDINALITY AS w (session, token, n)
+WITH known AS (
+    SELECT w.n, w.pull, s.id AS session, s.node_id, s.capability -> 'labels' AS labels, NOT $9 AND EXISTS (
+        SELECT FROM vmafx.node_faults f
+        WHERE f.tenant_id = $1 AND f.node_id = s.node_id AND f.failures >= $8) AS suspect
+    FROM unnest($2::uuid[], $3::bytea[], $10::uuid[]) WITH ORDINALITY AS w (session, token, pull, n)
     JOIN vmafx.node_sessions s
         ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
+), live AS (
+    SELECT known.*, row_number() OVER (ORDER BY known.n) AS place FROM known WHERE NOT known.suspect
+), kept AS MATERIALIZED (
+    -- A job that is kept from one node can go to another, so each node has to claim alone.
+    SELECT NOT $9 AND EXISTS (
+        SELECT FROM vmafx.jobs j
+        WHERE j.tenant_id = $1 AND j.ready AND j.avoid_node IS NOT NULL AND j.avoid_until > $6) AS any_job
 ), due AS MATERIALIZED (
     -- Jobs whose back-off has ended must be made ready first, because one of them may come first in claim order.
     SELECT EXISTS (
@@ -65,9 +77,11 @@ WITH live AS (
     CROSS JOIN LATERAL (
         SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
         WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready
+            AND NOT ($9 AND j.avoid_node IS NOT NULL AND j.avoid_until > $6
+                AND j.avoid_node = (SELECT known.node_id FROM known LIMIT 1))
         ORDER BY j.priority DESC, j.created_at, j.id LIMIT $5
     ) head
-    WHERE NOT (SELECT any_job FROM due)
+    WHERE NOT (SELECT any_job FROM due) AND NOT (SELECT any_job FROM kept)
     ORDER BY head.priority DESC, head.created_at, head.id LIMIT $5
 ), locked AS (
     SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
@@ -80,7 +94,9 @@ WITH live AS (
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'running', ready = false, available_at = NULL, attempt = job.attempt + 1, node = live.node_id,
+        avoid_node = NULL, avoid_until = NULL, lease_pull = live.pull,
         started_at = $6, updated_at = $6, lease_session = live.session, lease_expires_at = $7,
+        spec = coalesce(job.next_spec, job.spec), next_spec = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM taken JOIN live USING (place) WHERE job.id = taken.id
     RETURNING job.*, live.n, live.labels
@@ -88,9 +104,9 @@ WITH live AS (
     INSERT INTO vmafx.job_attempts (job_id, attempt, tenant_id, session_id, node_id, node_labels, started_at)
     SELECT j.id, j.attempt, $1, j.lease_session, j.node, j.labels, $6 FROM j
 )
-SELECT live.n, (SELECT any_job FROM due), (SELECT count(*) FROM heads), ",
+SELECT known.n, (SELECT any_job FROM due), (SELECT count(*) FROM heads), known.suspect, (SELECT any_job FROM kept), ",
     job_columns!(),
-    " FROM live LEFT JOIN j USING (n)"
+    " FROM known LEFT JOIN j USING (n)"
 );
 
 /// The earliest end of a back-off among these backends.
@@ -102,6 +118,12 @@ CROSS JOIN LATERAL (
     ORDER BY j.available_at LIMIT 1
 ) backoff";
 
+/// When the first of the claimable jobs that are kept from this node may go to it.
+const NEXT_KEPT: &str = "
+SELECT min(j.avoid_until) FROM vmafx.jobs j
+JOIN vmafx.node_sessions s ON s.id = $2 AND j.avoid_node = s.node_id
+WHERE j.tenant_id = $1 AND j.avoid_until > $4 AND coalesce(j.ready, false) AND coalesce(j.backend, '') = ANY ($3)";
+
 /// Entries that the first round reads beyond twice the number of nodes, because another controller may claim as
 /// many at the same time.
 const SPARE_ENTRIES: usize = 8;
@@ -112,6 +134,12 @@ const MAX_LOST_RACES: u32 = 40;
 
 /// The key is the tenant and the backends that the node may claim for, sorted and including the empty one.
 pub(super) struct Claims(pub(super) Arc<Shared>);
+
+/// A node that claims, and the pull that it claims for.
+pub(super) struct ClaimCaller {
+    pub(super) node: Credentials,
+    pub(super) pull: Option<PullId>,
+}
 
 /// Backends that a node may claim for.
 pub(super) type ClaimableBackends = Arc<[String]>;
@@ -126,19 +154,67 @@ pub(super) fn claimable_backends(backends: &[String]) -> ClaimableBackends {
 
 impl BatchOperation for Claims {
     type Key = (TenantId, ClaimableBackends);
-    type Item = Credentials;
+    type Item = ClaimCaller;
     type Answer = Claim;
     const MAX_BATCH_SIZE: usize = 64;
 
-    async fn run(&self, key: &Self::Key, nodes: &[Credentials]) -> StoreResult<Vec<Claim>> {
+    async fn run(&self, key: &Self::Key, nodes: &[ClaimCaller]) -> StoreResult<Vec<Claim>> {
         let (tenant, backends) = key;
-        let mut answers: Vec<Option<Claim>> = vec![None; nodes.len()];
+        let nodes: Vec<&ClaimCaller> = nodes.iter().collect();
+        let mut claims = Vec::with_capacity(nodes.len());
+        for (answer, node) in self.rounds(tenant, backends, &nodes, false).await?.into_iter().zip(&nodes) {
+            claims.push(match answer {
+                RoundAnswer::Claim(claim) => claim,
+                RoundAnswer::Suspect => self.claim_on_trial(tenant, backends, node).await?,
+                RoundAnswer::Alone => self.claim_alone(tenant, backends, node).await?,
+            });
+        }
+        Ok(claims)
+    }
+}
+
+/// What became of the claim of one node among others.
+#[derive(Clone)]
+enum RoundAnswer {
+    Claim(Claim),
+    /// The node has failed several attempts in a row.
+    Suspect,
+    /// Jobs are kept from some nodes, so this one has to claim alone.
+    Alone,
+}
+
+impl Claims {
+    /// Claims for one node, passing over the jobs that are kept from it.
+    pub(super) async fn claim_alone(
+        &self,
+        tenant: &TenantId,
+        backends: &ClaimableBackends,
+        node: &ClaimCaller,
+    ) -> StoreResult<Claim> {
+        let answers = self.rounds(tenant, backends, &[node], true).await?;
+        let Some(RoundAnswer::Claim(claim)) = answers.into_iter().next() else { return Ok(Claim::NoSession) };
+        let Claim::Nothing { next } = claim else { return Ok(claim) };
+        Ok(match self.next_kept(tenant, backends, node).await? {
+            Some(kept) => Claim::PassedOver { next: next.map_or(kept, |next| next.min(kept)) },
+            None => Claim::Nothing { next },
+        })
+    }
+
+    /// Claims in rounds until every node has an answer. `alone`: there is one node, and it is not quarantined.
+    async fn rounds(
+        &self,
+        tenant: &TenantId,
+        backends: &ClaimableBackends,
+        nodes: &[&ClaimCaller],
+        alone: bool,
+    ) -> StoreResult<Vec<RoundAnswer>> {
+        let mut answers: Vec<Option<RoundAnswer>> = vec![None; nodes.len()];
         let mut max_entries = 2 * nodes.len() + SPARE_ENTRIES;
         let mut lost_races = 0_u32;
         loop {
             let open: Vec<usize> = (0..nodes.len()).filter(|at| answers[*at].is_none()).collect();
-            let asking: Vec<&Credentials> = open.iter().map(|at| &nodes[*at]).collect();
-            let round = self.round(tenant, backends, &asking, max_entries).await?;
+            let asking: Vec<&ClaimCaller> = open.iter().map(|at| nodes[*at]).collect();
+            let round = self.round(tenant, backends, &asking, max_entries, alone).await?;
             for (at, answer) in open.into_iter().zip(round.answers) {
                 answers[at] = answer;
             }
@@ -154,7 +230,7 @@ impl BatchOperation for Claims {
             // Concurrent claims took the entries that this round found, and further jobs may have become claimable.
             lost_races += 1;
             if lost_races > MAX_LOST_RACES {
-                let now = Claim::Nothing { next: Some(self.0.clock.now()) };
+                let now = RoundAnswer::Claim(Claim::Nothing { next: Some(self.0.clock.now()) });
                 return Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| now.clone())).collect());
             }
             if round.found >= max_entries {
@@ -162,14 +238,14 @@ impl BatchOperation for Claims {
             }
             sleep(Duration::from_millis(u64::from(lost_races / 4))).await;
         }
-        let nothing = Claim::Nothing { next: self.next(tenant, backends).await? };
+        let nothing = RoundAnswer::Claim(Claim::Nothing { next: self.next(tenant, backends).await? });
         Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(|| nothing.clone())).collect())
     }
 }
 
 struct Round {
     /// `None` when the round found no job for the node.
-    answers: Vec<Option<Claim>>,
+    answers: Vec<Option<RoundAnswer>>,
     /// Back-offs have ended; the round claimed nothing, because those jobs must be made ready first.
     due: bool,
     /// Entries found, and jobs claimed.
@@ -182,33 +258,53 @@ impl Claims {
         &self,
         tenant: &TenantId,
         backends: &ClaimableBackends,
-        nodes: &[&Credentials],
+        nodes: &[&ClaimCaller],
         max_entries: usize,
+        alone: bool,
     ) -> StoreResult<Round> {
         let shared = &self.0;
         let now = shared.clock.now();
         let tenant_id = tenant.as_str();
-        let sessions: Vec<Uuid> = nodes.iter().map(|node| node.session.0).collect();
-        let tokens: Vec<Vec<u8>> = nodes.iter().map(|node| node.token.digest().to_vec()).collect();
+        let sessions: Vec<Uuid> = nodes.iter().map(|caller| caller.node.session.0).collect();
+        let tokens: Vec<Vec<u8>> = nodes.iter().map(|caller| caller.node.token.digest().to_vec()).collect();
+        let pulls: Vec<Option<Uuid>> = nodes.iter().map(|caller| caller.pull.map(|pull| pull.0)).collect();
         let limit = i64::try_from(max_entries).unwrap_or(i64::MAX);
         let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
         let backends = &backends[..];
-        let claim: [Value<'_>; 7] = [&tenant_id, &sessions, &tokens, &backends, &limit, &now.0, &until];
+        let suspect_from = i64::from(shared.policy.quarantine_after);
+        let claim: [Value<'_>; 10] = [
+            &tenant_id,
+            &sessions,
+            &tokens,
+            &backends,
+            &limit,
+            &now.0,
+            &until,
+            &suspect_from,
+            &alone,
+            &pulls,
+        ];
         let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, CLAIM, &claim).await?;
 
         let mut changes = TenantChanges::default();
-        let mut round =
-            Round { answers: vec![Some(Claim::NoSession); nodes.len()], due: false, found: 0, claimed: 0 };
+        let mut round = Round { answers: Vec::with_capacity(nodes.len()), due: false, found: 0, claimed: 0 };
+        round.answers.resize(nodes.len(), Some(RoundAnswer::Claim(Claim::NoSession)));
         for row in &rows {
             let mut reader = Reader::new(row);
             let number: usize = reader.count()?;
             round.due = reader.next()?;
             round.found = reader.count()?;
+            let (suspect, kept): (bool, bool) = (reader.next()?, reader.next()?);
             let job = if reader.is_null() { None } else { Some(reader.job()?) };
             changes.changed |= job.is_some();
             round.claimed += usize::from(job.is_some());
             if let Some(answer) = round.answers.get_mut(number.saturating_sub(1)) {
-                *answer = job.map(|job| Claim::Job(Box::new(job)));
+                *answer = match job {
+                    Some(job) => Some(RoundAnswer::Claim(Claim::Job(Box::new(job)))),
+                    None if suspect => Some(RoundAnswer::Suspect),
+                    None if kept => Some(RoundAnswer::Alone),
+                    None => None,
+                };
             }
         }
         shared.notify(tenant, changes);
@@ -232,6 +328,19 @@ impl Claims {
         let (tenant_id, backends) = (tenant.as_str(), &backends[..]);
         let values: [Value<'_>; 2] = [&tenant_id, &backends];
         let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, NEXT, &values).await?;
+        let next = rows.first().map(|row| Reader::new(row).next::<Option<i64>>()).transpose()?;
+        Ok(next.flatten().map(Timestamp))
+    }
+
+    async fn next_kept(
+        &self,
+        tenant: &TenantId,
+        backends: &ClaimableBackends,
+        node: &ClaimCaller,
+    ) -> StoreResult<Option<Timestamp>> {
+        let (tenant_id, backends, now) = (tenant.as_str(), &backends[..], self.0.clock.now().0);
+        let values: [Value<'_>; 4] = [&tenant_id, &node.node.session.0, &backends, &now];
+        let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, NEXT_KEPT, &values).await?;
         let next = rows.first().map(|row| Reader::new(row).next::<Option<i64>>()).transpose()?;
         Ok(next.flatten().map(Timestamp))
     }

@@ -1,8 +1,11 @@
-//! Cursors, which name the store, the feed and the position. Callers treat them as opaque.
+//! Cursors, which name the life of the store, the feed and the position. Callers treat them as opaque.
 
 use uuid::Uuid;
 
 use crate::store::{Cursor, StoreError, StoreResult};
+
+/// Digits of a life.
+const LIFE_LENGTH: usize = 32;
 
 /// Part of the text, so that a cursor of one feed is not accepted by the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +42,23 @@ impl FeedPosition {
         Uuid::from_u128(self.row)
     }
 
-    pub(super) fn write(self, store: Uuid, feed: CursorFeed) -> Cursor {
-        format!("{}.{}{:x}.{:x}", store.simple(), feed.letter(), self.transaction, self.row)
+    pub(super) fn write(self, life: Uuid, feed: CursorFeed) -> Cursor {
+        format!("{}.{}{:x}.{:x}", life.simple(), feed.letter(), self.transaction, self.row)
     }
 
-    /// Fails for a cursor of another store or feed. The caller checks that the position is not ahead of the
-    /// database.
-    pub(super) fn read(text: &str, store: Uuid, feed: CursorFeed) -> StoreResult<Self> {
+    /// The life and the position; fails for a cursor of another feed. The caller checks the life, and that the
+    /// position is not ahead of the database.
+    pub(super) fn read(text: &str, feed: CursorFeed) -> StoreResult<(Uuid, Self)> {
         let parse = || {
-            let rest = text.strip_prefix(&store.simple().to_string())?.strip_prefix('.')?;
+            let (life, rest) = text.split_once('.')?;
             let (transaction, row) = rest.strip_prefix(feed.letter())?.split_once('.')?;
             let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if !plain(transaction) || !plain(row) {
+            if life.len() != LIFE_LENGTH || !plain(life) || !plain(transaction) || !plain(row) {
                 return None;
             }
             let transaction = u64::from_str_radix(transaction, 16).ok()?;
-            Some(Self { transaction, row: u128::from_str_radix(row, 16).ok()? })
+            let position = Self { transaction, row: u128::from_str_radix(row, 16).ok()? };
+            Some((Uuid::try_parse(life).ok()?, position))
         };
         parse().ok_or(StoreError::Cursor)
     }
@@ -66,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    const STORE: Uuid = Uuid::from_u128(0xab);
+    const LIFE: Uuid = Uuid::from_u128(0xab);
     const PREFIX: &str = "000000000000000000000000000000ab";
 
     #[rstest]
@@ -78,13 +82,14 @@ mod tests {
     #[case::empty_row("{}.cff.", None)]
     #[case::too_large("{}.cfffffffffffffffff.0", None)]
     #[case::more("{}.cff.10.1", None)]
-    #[case::other_store("000000000000000000000000000000ac.cff.10", None)]
+    #[case::short_life("ab.cff.10", None)]
+    #[case::no_life(".cff.10", None)]
     #[case::garbage("garbage", None)]
     #[case::empty("", None)]
-    fn only_places_of_this_store_count(#[case] text: &str, #[case] expected: Option<FeedPosition>) {
+    fn only_positions_of_this_feed_are_read(#[case] text: &str, #[case] expected: Option<FeedPosition>) {
         assert_eq!(
-            FeedPosition::read(&text.replace("{}", PREFIX), STORE, CursorFeed::Changes).ok(),
-            expected
+            FeedPosition::read(&text.replace("{}", PREFIX), CursorFeed::Changes).ok(),
+            expected.map(|position| (LIFE, position))
         );
     }
 
@@ -92,8 +97,8 @@ mod tests {
     fn what_is_written_can_be_read() {
         let place = FeedPosition { transaction: u64::MAX, row: u128::MAX };
         assert_eq!(
-            FeedPosition::read(&place.write(STORE, CursorFeed::Samples), STORE, CursorFeed::Samples).ok(),
-            Some(place)
+            FeedPosition::read(&place.write(LIFE, CursorFeed::Samples), CursorFeed::Samples).ok(),
+            Some((LIFE, place))
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deadpool_postgres::PoolError;
+use deadpool_postgres::{HookError, PoolError};
 use tokio_postgres::error::SqlState;
 
 use crate::store::StoreError;
@@ -20,6 +20,12 @@ pub enum ConnectError {
          schema vmafx"
     )]
     Privileged { role: String },
+    /// The feeds wait for the transactions of the owner and its members only, so every writer must be one of them.
+    #[error(
+        "the database role {role:?} is not a member of {owner:?}, which owns the tables in the schema vmafx: connect \
+         as {owner:?}, or GRANT {owner:?} TO {role:?}"
+    )]
+    NotOwner { role: String, owner: String },
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -38,19 +44,32 @@ pub(super) fn shared_error(error: StoreError) -> impl Fn() -> StoreError {
     move || match &*shared.0 {
         StoreError::Closed => StoreError::Closed,
         StoreError::Corrupt { what } => StoreError::Corrupt { what: what.clone() },
+        StoreError::Full { remedy } => StoreError::Full { remedy },
         _ => StoreError::Unavailable(Box::new(shared.clone())),
     }
 }
 
 /// Wraps an error of the server or of the connection. Nothing was stored, unless the connection broke.
 pub(super) fn unavailable(error: tokio_postgres::Error) -> StoreError {
+    if error.code() == Some(&SqlState::DISK_FULL) {
+        tracing::error!(error = &error as &dyn std::error::Error, "the database has no room");
+        return full();
+    }
     StoreError::Unavailable(Box::new(error))
+}
+
+pub(super) fn full() -> StoreError {
+    let remedy = "free space on the database's volume or enlarge it, or lower VMAFX_RETENTION_JOBS; the controller \
+                  goes on by itself";
+    StoreError::Full { remedy }
 }
 
 pub(super) fn no_connection(error: PoolError) -> StoreError {
     match error {
         PoolError::Closed => StoreError::Closed,
-        PoolError::Backend(error) => unavailable(error),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+            unavailable(error)
+        }
         other => StoreError::Unavailable(Box::new(other)),
     }
 }

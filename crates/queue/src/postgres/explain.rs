@@ -1,12 +1,12 @@
 //! Why a job waits.
 
 use super::Shared;
+use super::faults::nodes_of;
 use super::nodes::NODES_OF_TENANT;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
-use crate::node::Node;
-use crate::store::{Explained, StoreResult, Supply};
+use crate::store::{Explained, QuarantinedNode, StoreResult, Supply};
 
 /// The job, and the number of jobs that are claimed before it. A job competes with jobs of its own backend and of
 /// no backend; a job without a backend competes with all.
@@ -40,9 +40,9 @@ impl Shared {
         let mut reader = Reader::new(row);
         let (ahead_by_priority, ahead_by_age) = (reader.count()?, reader.count()?);
         let job = reader.job()?;
-        let nodes = answers.get(1).into_iter().flatten().map(|row| Reader::new(row).node());
-        let nodes: Vec<Node> = nodes.collect::<Result<_, _>>()?;
+        let nodes = nodes_of(answers.get(1).map(Vec::as_slice).unwrap_or_default(), self)?;
         let supply = Supply::by_backend(nodes.iter().map(|node| (&node.capability, node.jobs)));
-        Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply }))
+        let quarantined = QuarantinedNode::among(&nodes);
+        Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined }))
     }
 }

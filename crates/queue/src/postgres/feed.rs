@@ -1,33 +1,40 @@
 //! The feeds of changes and samples.
 //!
 //! Transactions commit in another order than they start, so a cursor over start order would skip rows that commit
-//! late. Each change carries the id of its transaction, and a reader sees only rows below the oldest running
-//! transaction, where no further row can appear. Rows above it are *held back*. A reader waits a moment for them,
-//! because the notification that triggered the read is not repeated; if a transaction runs for long, the reader is
-//! notified again later.
+//! late. Each change carries the id of its transaction, and a reader sees only rows below the horizon
+//! ([`super::horizon`]), where no further row can appear. Rows above it are *held back*. A reader waits a moment for
+//! them, because the notification that triggered the read is not repeated; if a transaction of ours runs for long, the
+//! reader is notified again later. The server ends a transaction of ours whose controller was stopped after
+//! `idle_in_transaction_session_timeout`.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use super::Shared;
 use super::cursor::{CursorFeed, FeedPosition};
 use super::error::corrupt;
+use super::horizon::{HORIZON, Horizon};
+use super::lives::{LIFE, Lives};
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
 use crate::store::{Changes, Cursor, Sample, Samples, StoreError, StoreResult};
 
-/// Every row starts with the oldest running transaction id, the next transaction id, and its own.
+/// Every row starts with the transaction and the id of the change, and the newest removed sample.
 macro_rules! feed {
-    ($columns:expr, $table:literal, $row:literal) => {
+    ($columns:expr, $table:literal, $row:literal, $removed:literal) => {
         concat!(
             "
-SELECT now.oldest::text, now.next::text, j.change_xid::text, j.id, ",
+SELECT j.change_xid::text, j.id, removed.change_xid::text, removed.id, ",
             $columns,
             "
-FROM (SELECT pg_snapshot_xmin(s) AS oldest, pg_snapshot_xmax(s) AS next FROM pg_current_snapshot() s) now
+FROM (SELECT 1) one
+LEFT JOIN (",
+            $removed,
+            ") removed ON true
 LEFT JOIN LATERAL (
     SELECT * FROM ",
             $table,
@@ -40,17 +47,23 @@ ORDER BY j.change_xid, j.id"
         )
     };
 }
-const CHANGES: &str = feed!(job_columns!(), "vmafx.jobs", "$3::uuid");
-const SAMPLES: &str = feed!("j.job_id, j.features, j.label, j.node_labels", "vmafx.samples", "$3::bigint");
+const CHANGES: &str = feed!(
+    job_columns!(),
+    "vmafx.jobs",
+    "$3::uuid",
+    "SELECT NULL::xid8 AS change_xid, NULL::bigint AS id WHERE false"
+);
+/// No sample at or before the newest removed one is left, and none can appear there.
+const SAMPLES: &str = feed!(
+    "j.job_id, j.features, j.label, j.node_labels",
+    "vmafx.samples",
+    "$3::bigint",
+    "SELECT r.change_xid, r.id FROM vmafx.samples_removed r WHERE r.tenant_id = $1"
+);
 
-/// The newest removed sample. No sample at or before it is left, and none can appear there.
-const REMOVED: &str = "SELECT change_xid::text, id FROM vmafx.samples_removed WHERE tenant_id = $1";
-
-const OLDEST: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text";
-
-/// The oldest running transaction, and the newest change that is visible to this tenant.
-const POSITION: &str = "
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text, greatest(
+/// The newest change that is visible to this tenant.
+const NEWEST: &str = "
+SELECT greatest(
     (SELECT j.change_xid FROM vmafx.jobs j WHERE j.tenant_id = $1 ORDER BY j.change_xid DESC, j.id DESC LIMIT 1),
     (SELECT s.change_xid FROM vmafx.samples s WHERE s.tenant_id = $1 ORDER BY s.change_xid DESC, s.id DESC LIMIT 1)
 )::text";
@@ -68,6 +81,8 @@ enum Feed {
 }
 
 struct FeedPage {
+    /// The current life, which new cursors name.
+    life: Uuid,
     rows: Vec<(FeedPosition, Row)>,
     /// Where to continue when the page is empty.
     start: FeedPosition,
@@ -77,21 +92,27 @@ struct FeedPage {
 
 impl Shared {
     pub(super) async fn position(&self, tenant: &TenantId) -> StoreResult<Cursor> {
-        let values: [Value<'_>; 1] = [&tenant.as_str()];
-        let rows = self.connections.run(Scope::Tenant(tenant), Access::Read, POSITION, &values).await?;
-        let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("the position"))?);
-        let oldest = reader.transaction()?;
+        let (tenant_id, no_life) = (tenant.as_str(), Uuid::nil());
+        let (life, newest): ([Value<'_>; 1], [Value<'_>; 1]) = ([&no_life], [&tenant_id]);
+        let calls: [Call<'_>; 3] = [(HORIZON, &[]), (LIFE, &life), (NEWEST, &newest)];
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::ReadLatest, &calls).await?;
+        let [horizon, lives, newest] = &answers[..] else { return Err(corrupt("the position")) };
+        let (horizon, lives) = (Horizon::read(horizon)?.transaction, Lives::read(lives)?);
+        let mut reader = Reader::new(newest.first().ok_or_else(|| corrupt("the position"))?);
         let newest = reader.next::<Option<&str>>()?.and_then(|text| text.parse().ok()).unwrap_or(0);
         // Rows that are already visible must not be returned again.
-        let oldest =
-            if newest < oldest { oldest } else { self.wait_until_settled(newest).await?.unwrap_or(oldest) };
-        Ok(FeedPosition::before(oldest).write(self.store_id, CursorFeed::Changes))
+        let horizon = if newest < horizon {
+            horizon
+        } else {
+            self.wait_until_settled(newest).await?.unwrap_or(horizon)
+        };
+        Ok(FeedPosition::before(horizon).write(lives.current, CursorFeed::Changes))
     }
 
     pub(super) async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
-        let after = FeedPosition::read(after, self.store_id, CursorFeed::Changes)?;
+        let after = FeedPosition::read(after, CursorFeed::Changes)?;
         let page = self.page(tenant, after, limit, Feed::Changes).await?;
-        let cursor = |position: FeedPosition| position.write(self.store_id, CursorFeed::Changes);
+        let cursor = |position: FeedPosition| position.write(page.life, CursorFeed::Changes);
         let next = cursor(page.next());
         let read = |(position, row): &(FeedPosition, Row)| {
             Ok((cursor(*position), Reader::after(row, FEED_COLUMNS).job()?))
@@ -101,12 +122,12 @@ impl Shared {
 
     pub(super) async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         let (after, feed) = if after.is_empty() {
-            (FeedPosition::START, Feed::OldestSamples)
+            ((Uuid::nil(), FeedPosition::START), Feed::OldestSamples)
         } else {
-            (FeedPosition::read(after, self.store_id, CursorFeed::Samples)?, Feed::Samples)
+            (FeedPosition::read(after, CursorFeed::Samples)?, Feed::Samples)
         };
         let page = self.page(tenant, after, limit, feed).await?;
-        let cursor = |position: FeedPosition| position.write(self.store_id, CursorFeed::Samples);
+        let cursor = |position: FeedPosition| position.write(page.life, CursorFeed::Samples);
         let next = cursor(page.next());
         let read = |(position, row): &(FeedPosition, Row)| Ok((cursor(*position), sample(row)?));
         Ok(Samples { samples: page.rows.iter().map(read).collect::<StoreResult<_>>()?, next })
@@ -116,14 +137,13 @@ impl Shared {
     async fn page(
         &self,
         tenant: &TenantId,
-        after: FeedPosition,
+        after: (Uuid, FeedPosition),
         limit: u32,
         feed: Feed,
     ) -> StoreResult<FeedPage> {
         let page = self.read_page(tenant, after, limit, feed).await?;
         let Some(newest) = page.held_back else { return Ok(page) };
         if self.wait_until_settled(newest).await?.is_none() {
-            tracing::warn!(transaction = newest, "a long-running transaction delays the feeds");
             self.held_back.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(tenant.clone());
         }
         self.read_page(tenant, after, limit, feed).await
@@ -132,7 +152,7 @@ impl Shared {
     async fn read_page(
         &self,
         tenant: &TenantId,
-        after: FeedPosition,
+        (life, after): (Uuid, FeedPosition),
         limit: u32,
         feed: Feed,
     ) -> StoreResult<FeedPage> {
@@ -143,36 +163,35 @@ impl Shared {
             Feed::Samples | Feed::OldestSamples => (SAMPLES, &number),
         };
         let values: [Value<'_>; 4] = [&tenant.as_str(), &transaction, row, &limit];
-        let calls: [Call<'_>; 2] = [(statement, &values), (REMOVED, &values[..1])];
-        let calls = if feed == Feed::Changes { &calls[..1] } else { &calls[..] };
-        let mut answers =
-            self.connections.run_all(Scope::Tenant(tenant), Access::Read, calls).await?.into_iter();
-        let rows = answers.next().unwrap_or_default();
-        let mut page = FeedPage { rows: vec![], start: after, held_back: None };
-        for row in answers.flatten() {
-            let mut reader = Reader::new(&row);
-            let removed =
-                FeedPosition { transaction: reader.transaction()?, row: reader.count::<u64>()?.into() };
-            if feed == Feed::Samples && after < removed {
-                return Err(StoreError::Cursor);
-            }
-            page.start = after.max(removed);
+        let life: [Value<'_>; 1] = [&life];
+        let calls: [Call<'_>; 3] = [(HORIZON, &[]), (LIFE, &life), (statement, &values)];
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::ReadLatest, &calls).await?;
+        let Ok([horizon, lives, rows]) = <[_; 3]>::try_from(answers) else { return Err(corrupt("a page")) };
+        let (horizon, lives) = (Horizon::read(&horizon)?, Lives::read(&lives)?);
+        if feed != Feed::OldestSamples {
+            lives.check(after)?;
         }
+        if after.transaction > horizon.next {
+            return Err(StoreError::Cursor);
+        }
+        let mut page = FeedPage { life: lives.current, rows: vec![], start: after, held_back: None };
         for row in rows {
-            let mut reader = Reader::new(&row);
-            let oldest = reader.transaction()?;
-            if after.transaction > reader.transaction()? {
-                return Err(StoreError::Cursor);
+            if let Some(removed) = removed(&row)? {
+                if feed == Feed::Samples && after < removed {
+                    return Err(StoreError::Cursor);
+                }
+                page.start = after.max(removed);
             }
+            let mut reader = Reader::new(&row);
             if reader.is_null() {
                 continue;
             }
             let transaction = reader.transaction()?;
             let row_id = match feed {
-                Feed::Changes => reader.next::<uuid::Uuid>()?.as_u128(),
+                Feed::Changes => reader.next::<Uuid>()?.as_u128(),
                 Feed::Samples | Feed::OldestSamples => reader.count::<u64>()?.into(),
             };
-            if transaction < oldest {
+            if transaction < horizon.transaction {
                 page.rows.push((FeedPosition { transaction, row: row_id }, row));
             } else {
                 page.held_back = Some(transaction);
@@ -181,25 +200,37 @@ impl Shared {
         Ok(page)
     }
 
-    /// Waits until this transaction and every older one have ended. Returns the oldest running transaction, or
-    /// `None` after a timeout.
+    /// Waits until this transaction and every older one of ours have ended. Returns the horizon, or `None` after a
+    /// timeout.
     pub(super) async fn wait_until_settled(&self, transaction: u64) -> StoreResult<Option<u64>> {
         let end = Instant::now() + SETTLE_TIMEOUT;
         let mut poll_interval = Duration::from_millis(1);
         loop {
-            let rows = self.connections.run(Scope::Maintenance, Access::Read, OLDEST, &[]).await?;
-            let oldest =
-                Reader::new(rows.first().ok_or_else(|| corrupt("the oldest transaction"))?).transaction()?;
-            if oldest > transaction {
-                return Ok(Some(oldest));
+            let horizon = self.horizon().await?;
+            if horizon.transaction > transaction {
+                return Ok(Some(horizon.transaction));
             }
             if Instant::now() >= end {
+                tracing::warn!(
+                    transaction = horizon.transaction,
+                    server_process = horizon.holder,
+                    "a transaction of the controllers' role in this database is still open and delays the feeds"
+                );
                 return Ok(None);
             }
             sleep(poll_interval).await;
             poll_interval = (poll_interval * 2).min(MAX_POLL_INTERVAL);
         }
     }
+}
+
+/// The newest removed sample.
+fn removed(row: &Row) -> StoreResult<Option<FeedPosition>> {
+    let mut reader = Reader::after(row, 2);
+    if reader.is_null() {
+        return Ok(None);
+    }
+    Ok(Some(FeedPosition { transaction: reader.transaction()?, row: reader.count::<u64>()?.into() }))
 }
 
 /// Number of columns before those of the job or the sample.

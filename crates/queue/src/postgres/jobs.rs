@@ -25,7 +25,7 @@ const JOB: &str = concat!(
 );
 
 const ATTEMPTS: &str = "
-SELECT a.attempt, a.session_id, a.node_id, a.started_at, a.ended_at, a.outcome, a.error
+SELECT a.attempt, a.session_id, a.node_id, a.started_at, a.ended_at, a.outcome, a.error, a.reason
 FROM vmafx.job_attempts a WHERE a.job_id = $2 AND a.tenant_id = $1 ORDER BY a.attempt";
 
 /// A page of jobs from a source, in either order.
@@ -87,7 +87,8 @@ const CANCEL: &str = concat!(
     "
 WITH j AS (
     UPDATE vmafx.jobs AS job SET
-        status = 'cancelled', ready = false, available_at = NULL, error = $3, lease_session = NULL,
+        status = 'cancelled', ready = false, available_at = NULL, avoid_node = NULL, avoid_until = NULL, error = $3,
+        lease_session = NULL,
         lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $4, finished_at = $4,
         revision = job.revision + 1, change_xid = pg_current_xact_id(), cancel_cause = $5
     WHERE job.id = $2 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') IN ('pending', 'running')
@@ -115,7 +116,8 @@ WITH live AS (
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'pending', ready = true, lease_session = NULL, lease_expires_at = NULL, progress_done = NULL,
-        progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
+        progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id(),
+        spec = coalesce(job.next_spec, job.spec), next_spec = NULL
     FROM live
     WHERE job.id = $4 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') = 'running'
         AND job.attempt = $5 AND job.lease_session = live.id

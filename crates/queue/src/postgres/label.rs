@@ -3,14 +3,15 @@
 use uuid::Uuid;
 
 use super::Shared;
+use super::error::corrupt;
 use super::pool::{Access, Call, Scope, Value};
-use super::row::Reader;
+use super::row::{Reader, text};
 use super::tenant_changes::TenantChanges;
 use crate::ids::{JobId, TenantId};
 use crate::job::Label;
 use crate::store::{LabelTarget, Labelled, StoreResult};
 
-/// Selects a job by its id or by its key.
+/// Selects a job by its id or by its key: that of the submitter, or else the only one.
 macro_rules! selected {
     ($name:literal) => {
         concat!(
@@ -18,8 +19,10 @@ macro_rules! selected {
             ".id = (
                 SELECT $2::uuid WHERE $2 IS NOT NULL
                 UNION ALL
-                SELECT known.id FROM vmafx.jobs known
-                WHERE known.idempotency_key = $3 AND coalesce(known.tenant_id, '') = $1)
+                (SELECT k.id FROM (
+                    SELECT known.id, known.submitter = $4 AS own, count(*) OVER () AS total FROM vmafx.jobs known
+                    WHERE known.idempotency_key = $3 AND coalesce(known.tenant_id, '') = $1
+                ) k WHERE k.own OR k.total = 1 ORDER BY k.own DESC LIMIT 1))
             AND coalesce(",
             $name,
             ".tenant_id, '') = $1"
@@ -30,7 +33,7 @@ macro_rules! selected {
 const LABEL: &str = concat!(
     "
 UPDATE vmafx.jobs AS job SET
-    label = $4, updated_at = $5, revision = job.revision + 1, change_xid = pg_current_xact_id()
+    label = $5, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
 WHERE ",
     selected!("job"),
     " AND job.status NOT IN ('failed', 'cancelled')
@@ -42,7 +45,7 @@ RETURNING job.id"
 const SAMPLE: &str = concat!(
     "
 INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
-SELECT $1, j.id, j.features, $4, a.node_labels, $5
+SELECT $1, j.id, j.features, $5, a.node_labels, $6
 FROM vmafx.jobs j JOIN vmafx.job_attempts a ON a.job_id = j.id AND a.attempt = j.attempt
 WHERE ",
     selected!("j"),
@@ -50,7 +53,12 @@ WHERE ",
 RETURNING 1"
 );
 
-const EXISTS: &str = concat!("SELECT 1 FROM vmafx.jobs j WHERE ", selected!("j"));
+/// Whether the job exists, and the number of jobs with the key.
+const EXISTS: &str = concat!(
+    "SELECT EXISTS (SELECT FROM vmafx.jobs j WHERE ",
+    selected!("j"),
+    "), (SELECT count(*) FROM vmafx.jobs k WHERE k.idempotency_key = $3 AND coalesce(k.tenant_id, '') = $1)"
+);
 
 impl Shared {
     pub(super) async fn label(
@@ -59,18 +67,23 @@ impl Shared {
         target: &LabelTarget,
         label: Label,
     ) -> StoreResult<Labelled> {
-        let (id, key): (Option<Uuid>, Option<&str>) = match target {
-            LabelTarget::Id(id) => (Some(id.0), None),
-            LabelTarget::Key(key) => (None, Some(key.as_str())),
+        let (id, key, submitter): (Option<Uuid>, Option<&str>, String) = match target {
+            LabelTarget::Id(id) => (Some(id.0), None, String::new()),
+            LabelTarget::Key { key, submitter } => (None, Some(key.as_str()), text(submitter)),
         };
         let (value, now) = (label.value(), self.clock.now().0);
-        let values: [Value<'_>; 5] = [&tenant.as_str(), &id, &key, &value, &now];
+        let values: [Value<'_>; 6] = [&tenant.as_str(), &id, &key, &submitter, &value, &now];
         let calls: [Call<'_>; 2] = [(LABEL, &values), (SAMPLE, &values)];
         let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Write, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else {
             let there =
-                self.connections.run(Scope::Tenant(tenant), Access::Read, EXISTS, &values[..3]).await?;
-            return Ok(if there.is_empty() { Labelled::NotFound } else { Labelled::Over });
+                self.connections.run(Scope::Tenant(tenant), Access::Read, EXISTS, &values[..4]).await?;
+            let mut reader = Reader::new(there.first().ok_or_else(|| corrupt("the jobs with a key"))?);
+            return Ok(match (reader.next()?, reader.count::<u64>()?) {
+                (true, _) => Labelled::Over,
+                (false, 0 | 1) => Labelled::NotFound,
+                (false, _) => Labelled::Ambiguous,
+            });
         };
         let (id, sampled) =
             (JobId(Reader::new(row).next()?), answers.get(1).is_some_and(|rows| !rows.is_empty()));

@@ -6,6 +6,7 @@ use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use super::Shared;
+use super::faults::nodes_of;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, millis, text};
 use crate::ids::{JobId, SessionId, TenantId};
@@ -53,8 +54,11 @@ macro_rules! nodes {
             "
 SELECT s.id, s.node_id, s.capability, s.resource, s.created_at, s.last_seen_at, (
     SELECT count(*) FROM vmafx.jobs j
-    WHERE j.tenant_id = s.tenant_id AND j.status = 'running' AND j.lease_session = s.id)
-FROM vmafx.node_sessions s WHERE ",
+    WHERE j.tenant_id = s.tenant_id AND j.status = 'running' AND j.lease_session = s.id),
+    f.failures, f.tried_at, f.reason, f.error
+FROM vmafx.node_sessions s
+LEFT JOIN vmafx.node_faults f ON f.tenant_id = s.tenant_id AND f.node_id = s.node_id
+WHERE ",
             $which,
             " ORDER BY s.node_id COLLATE \"C\", s.id"
         )
@@ -127,11 +131,11 @@ impl Shared {
         let values: [Value<'_>; 1] = [&tenant.as_str()];
         let rows =
             self.connections.run(Scope::Tenant(tenant), Access::Read, NODES_OF_TENANT, &values).await?;
-        rows.iter().map(|row| Reader::new(row).node()).collect()
+        nodes_of(&rows, self)
     }
 
     pub(super) async fn nodes_with_resource(&self) -> StoreResult<Vec<Node>> {
         let rows = self.connections.run(Scope::Maintenance, Access::Read, NODES_WITH_RESOURCE, &[]).await?;
-        rows.iter().map(|row| Reader::new(row).node()).collect()
+        nodes_of(&rows, self)
     }
 }

@@ -15,6 +15,7 @@ use tokio_postgres::types::ToSql;
 
 use super::dsn::Address;
 use super::error::{ConnectError, ErrorClass, classify, no_connection, timed_out, unavailable};
+use super::lives;
 use super::tenant_changes::CHANNEL;
 use super::tls::Tls;
 use crate::ids::TenantId;
@@ -25,9 +26,10 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a transaction is tried that the server rolls back because of a conflict.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// Settings of every connection. Sequential scans are disabled, because a plan that was made while the queue was
+/// Settings of every connection. A controller that is stopped in the middle of a transaction delays the feeds until
+/// the server ends the transaction, which `idle_in_transaction_session_timeout` bounds. Sequential scans are disabled, because a plan that was made while the queue was
 /// empty is cached and would later read a hundred thousand jobs to find one.
-const SETTINGS: &str = "-c statement_timeout=8000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=20000 \
+const SETTINGS: &str = "-c statement_timeout=8000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000 \
      -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_bitmapscan=off -c jit=off";
 
 /// Sends announcements without waiting for the disk. Nothing is lost if the server crashes, because all listeners
@@ -58,6 +60,8 @@ impl<'a> Scope<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
+    /// Every statement sees a snapshot of its own, taken after the statement before it.
+    ReadLatest,
     Write,
 }
 
@@ -66,6 +70,7 @@ impl Access {
         match self {
             // All statements of a read see the same snapshot.
             Self::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Self::ReadLatest => "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY",
             Self::Write => "BEGIN",
         }
     }
@@ -87,6 +92,7 @@ impl Connections {
                 recycle: Some(CONNECTION_TIMEOUT),
             })
             .runtime(Runtime::Tokio1)
+            .post_create(lives::hook())
             .pre_recycle(Hook::sync_fn(|client, _| {
                 if client.is_closed() { Err(deadpool_postgres::HookError::message("gone")) } else { Ok(()) }
             }))
@@ -134,7 +140,7 @@ impl Connections {
                 ErrorClass::Retry if attempt < MAX_ATTEMPTS => {
                     sleep(Duration::from_millis(u64::from(attempt * 5))).await;
                 }
-                ErrorClass::ConnectionLost if access == Access::Read && attempt == 1 => {}
+                ErrorClass::ConnectionLost if access != Access::Write && attempt == 1 => {}
                 _ => return Err(error),
             }
             attempt += 1;

@@ -52,11 +52,11 @@ SELECT count(*), NULL::text FROM gone";
 
 /// Deletes the first samples of a tenant, up to the last one that exceeds the maximum age or number. No sample may
 /// remain or appear before the newest removed one, or a reader would get the error that it missed samples. So a younger
-/// sample in between is deleted too, and samples above a running transaction are kept; the last column is the
-/// newest transaction of those.
+/// sample in between is deleted too, and samples above the horizon are kept; the last column is the newest transaction
+/// of those.
 const PRUNE_SAMPLES: &str = "
 WITH now AS (
-    SELECT pg_snapshot_xmin(pg_current_snapshot()) AS oldest
+    SELECT $5::text::xid8 AS oldest
 ), edge AS (
     SELECT s.change_xid, s.id FROM vmafx.samples s WHERE s.tenant_id = $1
     ORDER BY s.change_xid DESC, s.id DESC OFFSET $2 LIMIT 1
@@ -86,7 +86,10 @@ SELECT tenant.id,
     (SELECT count(*) FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'running'),
     (SELECT count(*) FROM vmafx.node_sessions s WHERE s.tenant_id = tenant.id),
     (SELECT j.created_at FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'
-     ORDER BY j.created_at, j.id LIMIT 1)
+     ORDER BY j.created_at, j.id LIMIT 1),
+    (SELECT count(*) FROM vmafx.node_sessions s
+     JOIN vmafx.node_faults f ON f.tenant_id = s.tenant_id AND f.node_id = s.node_id
+     WHERE s.tenant_id = tenant.id AND f.failures >= $2)
 FROM unnest($1::text[]) AS tenant (id)";
 
 struct Removed {
@@ -107,7 +110,8 @@ impl Shared {
     pub(super) async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
         let tenants = self.tenants().await?;
         let names: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
-        let values: [Value<'_>; 1] = [&names];
+        let quarantined_from = i64::from(self.policy.quarantine_after);
+        let values: [Value<'_>; 2] = [&names, &quarantined_from];
         let rows = self.connections.run(Scope::Maintenance, Access::Read, STATS, &values).await?;
         let mut stats: Vec<TenantStats> = rows
             .iter()
@@ -119,6 +123,7 @@ impl Shared {
                     running: reader.count()?,
                     nodes: reader.count()?,
                     oldest_pending: reader.next::<Option<i64>>()?.map(Timestamp),
+                    quarantined: reader.count()?,
                 })
             })
             .collect::<StoreResult<_>>()?;
@@ -129,21 +134,22 @@ impl Shared {
     pub(super) async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         let now = self.clock.now();
         let mut pruned = Pruned::default();
+        let mut horizon = self.horizon().await?.transaction;
         for tenant in self.tenants().await? {
             let batch = u64::from(keep.batch);
             let old = (now - keep.jobs_for).0;
             let left = batch.saturating_sub(pruned.jobs);
-            pruned.jobs += self.remove(PRUNE_JOBS, &tenant, keep.jobs, old, left).await?.count;
+            pruned.jobs += self.remove(PRUNE_JOBS, &tenant, keep.jobs, old, left, None).await?.count;
             let old = (now - keep.samples_for).0;
             for _ in 0..2 {
                 let left = batch.saturating_sub(pruned.samples);
-                let removed = self.remove(PRUNE_SAMPLES, &tenant, keep.samples, old, left).await?;
+                let removed =
+                    self.remove(PRUNE_SAMPLES, &tenant, keep.samples, old, left, Some(horizon)).await?;
                 pruned.samples += removed.count;
                 // Samples that are still held back are removed by a later call.
-                match removed.held_back {
-                    Some(newest) if self.wait_until_settled(newest).await?.is_some() => {}
-                    _ => break,
-                }
+                let Some(newest) = removed.held_back else { break };
+                let Some(settled) = self.wait_until_settled(newest).await? else { break };
+                horizon = settled;
             }
         }
         Ok(pruned)
@@ -156,10 +162,12 @@ impl Shared {
         kept: u64,
         old: i64,
         max: u64,
+        horizon: Option<u64>,
     ) -> StoreResult<Removed> {
-        let (kept, max) = (signed(kept), signed(max));
-        let values: [Value<'_>; 4] = [&tenant.as_str(), &kept, &old, &max];
-        let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, statement, &values).await?;
+        let (kept, max, below) = (signed(kept), signed(max), horizon.map(|horizon| horizon.to_string()));
+        let values: [Value<'_>; 5] = [&tenant.as_str(), &kept, &old, &max, &below];
+        let values = if horizon.is_some() { &values[..] } else { &values[..4] };
+        let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, statement, values).await?;
         let mut reader = Reader::new(rows.first().ok_or_else(|| corrupt("the number of removed rows"))?);
         let (count, held_back) = (reader.count()?, reader.next::<Option<&str>>()?);
         Ok(Removed { count, held_back: held_back.and_then(|text| text.parse().ok()) })

@@ -1,5 +1,7 @@
 //! Reports, batched.
 //!
+//! Failures that are not the job's are handled one by one in [`super::retry`]; all other reports share a statement.
+//!
 //! The statement ends exactly the jobs whose running attempt is held by the reporting session, which is the one
 //! case that [`crate::fence`] accepts at once. A report that ended no attempt is classified afterwards, and a late score is
 //! then stored by a statement of its own. That decision is final, because an ended attempt never runs again.
@@ -49,9 +51,13 @@ WITH reports AS (
         AND (reports.attempt IS NULL OR job.attempt = reports.attempt)
     RETURNING job.*, reports.n
 ), ended AS (
-    UPDATE vmafx.job_attempts AS a SET ended_at = $12, outcome = j.status, error = j.error
+    UPDATE vmafx.job_attempts AS a SET ended_at = $12, outcome = j.status, error = j.error, reason = j.failure_reason
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
     RETURNING a.job_id, a.node_labels
+), scored AS (
+    -- A score ends the quarantine of its node.
+    DELETE FROM vmafx.node_faults AS f USING j
+    WHERE f.tenant_id = $1 AND f.node_id = j.node AND j.status = 'completed'
 ), sampled AS (
     INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
     SELECT $1, j.id, j.features, j.label, ended.node_labels, $12
@@ -73,7 +79,7 @@ WITH locked AS (
     WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1 AND j.status = 'pending' AND j.attempt = $4
     FOR NO KEY UPDATE
 ), ended AS (
-    UPDATE vmafx.job_attempts AS a SET ended_at = $8, outcome = 'completed', error = ''
+    UPDATE vmafx.job_attempts AS a SET ended_at = $8, outcome = 'completed', error = '', reason = 0
     FROM locked
     WHERE a.job_id = locked.id AND a.attempt = locked.attempt AND a.session_id = $3 AND a.outcome = 'expired'
     RETURNING a.job_id, a.node_labels
@@ -81,9 +87,16 @@ WITH locked AS (
     UPDATE vmafx.jobs AS job SET
         status = 'completed', ready = false, available_at = NULL, score = $5, features = $6, details = $7, error = '',
         failure_reason = 0, lost_attempts = greatest(job.lost_attempts - 1, 0), updated_at = $8, finished_at = $8,
+        failed_attempt = nullif(job.failed_attempt, job.attempt),
+        failed_node = CASE WHEN job.failed_attempt <> job.attempt THEN job.failed_node END,
+        failed_reason = CASE WHEN job.failed_attempt <> job.attempt THEN job.failed_reason END,
+        failed_error = CASE WHEN job.failed_attempt <> job.attempt THEN job.failed_error END,
+        avoid_node = NULL, avoid_until = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.job_id
     RETURNING job.*
+), scored AS (
+    DELETE FROM vmafx.node_faults AS f USING j WHERE f.tenant_id = $1 AND f.node_id = j.node
 ), sampled AS (
     INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
     SELECT $1, j.id, j.features, j.label, ended.node_labels, $8
@@ -122,6 +135,47 @@ impl BatchOperation for Reports {
     const MAX_BATCH_SIZE: usize = 64;
 
     async fn run(&self, tenant: &TenantId, reports: &[PendingReport]) -> StoreResult<Vec<Reported>> {
+        let (retryable, together): (Vec<_>, Vec<_>) =
+            reports.iter().enumerate().partition(|(_, pending)| pending.retryable_failure().is_some());
+        let mut answers: Vec<Option<Reported>> = (0..reports.len()).map(|_| None).collect();
+        if !together.is_empty() {
+            let batch: Vec<&PendingReport> = together.iter().map(|(_, pending)| *pending).collect();
+            for ((at, _), answer) in together.iter().zip(self.run_together(tenant, &batch).await?) {
+                answers[*at] = Some(answer);
+            }
+        }
+        for (at, pending) in retryable {
+            let Some((reason, message)) = pending.retryable_failure() else { continue };
+            answers[at] = Some(match self.0.report_failure(tenant, pending, reason, message).await? {
+                Some(reported) => reported,
+                None => self.classify(tenant, pending, SessionState::Live).await?,
+            });
+        }
+        Ok(answers.into_iter().map(|answer| answer.unwrap_or(Reported::NoSession)).collect())
+    }
+}
+
+impl PendingReport {
+    fn retryable_failure(&self) -> Option<(FailureReason, &str)> {
+        let (reason, message) = self.report.result.as_ref().err()?;
+        reason.is_retryable().then_some((*reason, message))
+    }
+}
+
+/// Whether the session of a report exists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SessionState {
+    Live,
+    /// The session was evicted, or never existed, or its token is another.
+    Evicted,
+}
+
+impl Reports {
+    async fn run_together(
+        &self,
+        tenant: &TenantId,
+        reports: &[&PendingReport],
+    ) -> StoreResult<Vec<Reported>> {
         let shared = &self.0;
         let now = shared.clock.now().0;
         let c = ReportColumns::of(reports);
@@ -166,17 +220,7 @@ impl BatchOperation for Reports {
         }
         Ok(reported)
     }
-}
 
-/// Whether the session of a report exists.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SessionState {
-    Live,
-    /// The session was evicted, or never existed, or its token is another.
-    Evicted,
-}
-
-impl Reports {
     /// Classifies a report that ended no attempt.
     async fn classify(
         &self,
@@ -272,9 +316,9 @@ struct ReportColumns<'a> {
 }
 
 impl<'a> ReportColumns<'a> {
-    fn of(reports: &'a [PendingReport]) -> Self {
+    fn of(reports: &[&'a PendingReport]) -> Self {
         let mut columns = Self::default();
-        for PendingReport { node, report } in reports {
+        for PendingReport { node, report } in reports.iter().copied() {
             columns.session.push(node.session.0);
             columns.token.push(node.token.digest().to_vec());
             columns.job.push(report.job.0);

@@ -10,9 +10,11 @@ use uuid::Uuid;
 use super::error::corrupt;
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
-use crate::job::{Attempt, Job, Label, Origin, Progress};
+use crate::job::{Attempt, AvoidedNode, FailedAttempt, Job, Label, Origin, Progress};
 use crate::node::Node;
 use crate::outcome::AttemptOutcome;
+use crate::policy::Policy;
+use crate::quarantine::NodeFaults;
 use crate::store::StoreResult;
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
@@ -25,7 +27,8 @@ macro_rules! job_columns {
          j.attempt, j.lost_attempts, j.max_lost_attempts, j.node, j.progress_done, j.progress_total, \
          j.score, j.features, j.details, j.error, j.failure_reason, j.label, \
          j.created_at, j.updated_at, j.started_at, j.finished_at, j.available_at, j.lease_expires_at, \
-         j.deadline_at, j.revision, j.cancel_cause"
+         j.deadline_at, j.revision, j.cancel_cause, j.failed_attempt, j.failed_node, j.failed_reason, \
+         j.failed_error, j.avoid_node, j.avoid_until, j.next_spec"
     };
 }
 pub(super) use job_columns;
@@ -111,11 +114,12 @@ impl<'a> Reader<'a> {
         let (error, failure_reason) = (self.next()?, FailureReason::from_number(self.next()?));
         let label = self.next::<Option<f64>>()?.map(Label::percent).transpose();
         let label = label.map_err(|_| corrupt("a label"))?;
-        Ok(Job {
+        let mut job = Job {
             id,
             tenant,
             state,
             scoring,
+            next_scoring: None,
             priority,
             key,
             origin,
@@ -137,7 +141,45 @@ impl<'a> Reader<'a> {
             deadline_at: self.time()?,
             revision: self.count()?,
             cancel_cause: self.cancel_cause(state)?,
-        })
+            last_failure: self.last_failure()?,
+            avoids: match (self.next()?, self.time()?) {
+                (Some(node), Some(until)) => Some(AvoidedNode { node, until }),
+                _ => None,
+            },
+        };
+        // A job that waits has one request: the newest, wherever it is stored.
+        match (state, self.json()?) {
+            (State::Pending, Some(next)) => job.scoring = next,
+            (State::Running, next) => job.next_scoring = next,
+            _ => {}
+        }
+        Ok(job)
+    }
+
+    fn last_failure(&mut self) -> StoreResult<Option<FailedAttempt>> {
+        let attempt = self.next::<Option<i64>>()?.map(u32::try_from).transpose();
+        let attempt = attempt.map_err(|_| corrupt("the number of a failed attempt"))?;
+        let (node, reason) = (self.next::<Option<String>>()?, self.next::<Option<i32>>()?);
+        let message = self.next::<Option<String>>()?;
+        Ok(attempt.map(|attempt| FailedAttempt {
+            attempt,
+            node: node.unwrap_or_default(),
+            reason: FailureReason::from_number(reason.unwrap_or_default()),
+            message: message.unwrap_or_default(),
+        }))
+    }
+
+    /// Reads `failures, tried_at, reason, error` of a node; `None` if they are NULL.
+    pub(super) fn faults(&mut self) -> StoreResult<Option<NodeFaults>> {
+        let (failures, tried_at) = (self.next::<Option<i64>>()?, self.time()?);
+        let (reason, error) = (self.next::<Option<i32>>()?, self.next::<Option<String>>()?);
+        let (Some(failures), Some(tried_at)) = (failures, tried_at) else { return Ok(None) };
+        Ok(Some(NodeFaults {
+            failures: u32::try_from(failures).map_err(|_| corrupt("the number of failures"))?,
+            tried_at,
+            reason: FailureReason::from_number(reason.unwrap_or_default()),
+            error: error.unwrap_or_default(),
+        }))
     }
 
     /// A job that an older controller cancelled has no stored cause and gets the default one.
@@ -147,7 +189,7 @@ impl<'a> Reader<'a> {
         Ok((state == State::Cancelled).then(|| cause.unwrap_or_default()))
     }
 
-    /// Reads `attempt, session_id, node_id, started_at, ended_at, outcome, error`.
+    /// Reads `attempt, session_id, node_id, started_at, ended_at, outcome, error, reason`.
     pub(super) fn attempt(&mut self) -> StoreResult<Attempt> {
         let number = self.count()?;
         let session = SessionId(self.next()?);
@@ -160,12 +202,13 @@ impl<'a> Reader<'a> {
             (None, None) => None,
             _ => return Err(corrupt("the outcome of an attempt")),
         };
-        Ok(Attempt { number, session, node, started_at, ended, error: self.next()? })
+        let (error, reason) = (self.next()?, FailureReason::from_number(self.next()?));
+        Ok(Attempt { number, session, node, started_at, ended, error, reason })
     }
 
-    /// Reads `id, node_id, capability, resource, created_at, last_seen_at` and the number of jobs that the node
-    /// holds.
-    pub(super) fn node(&mut self) -> StoreResult<Node> {
+    /// Reads `id, node_id, capability, resource, created_at, last_seen_at`, the number of jobs that the node holds and
+    /// its failures.
+    pub(super) fn node(&mut self, policy: &Policy) -> StoreResult<Node> {
         Ok(Node {
             session: SessionId(self.next()?),
             name: self.next()?,
@@ -174,6 +217,7 @@ impl<'a> Reader<'a> {
             registered_at: Timestamp(self.next()?),
             last_seen_at: Timestamp(self.next()?),
             jobs: self.count()?,
+            quarantine: self.faults()?.and_then(|faults| faults.quarantine(policy)),
         })
     }
 

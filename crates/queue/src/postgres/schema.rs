@@ -11,12 +11,17 @@ use super::tls::Tls;
 use crate::store::{StoreError, StoreResult};
 
 /// Migration `n` brings the schema from version `n` to version `n + 1`.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
     include_str!("schema/0005.sql"),
+    include_str!("schema/0006.sql"),
+    include_str!("schema/0007.sql"),
+    include_str!("schema/0008.sql"),
+    include_str!("schema/0009.sql"),
+    include_str!("schema/0010.sql"),
 ];
 
 /// The schema version of this program.
@@ -38,7 +43,7 @@ pub async fn migrate(dsn: &str) -> Result<i64, ConnectError> {
 async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
     let mut address = Address::parse(dsn)?;
     let tls = Tls::new(&address)?;
-    address.set("-c lock_timeout=60000 -c statement_timeout=0");
+    address.set("-c lock_timeout=60000 -c statement_timeout=0 -c idle_in_transaction_session_timeout=60000");
     let (mut client, connection) = address.config.connect(tls).await.map_err(unavailable)?;
     let work = async {
         let role = client.query_one(CURRENT_ROLE, &[]).await.map_err(unavailable)?;
@@ -48,6 +53,10 @@ async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
         let transaction = client.transaction().await.map_err(unavailable)?;
         let version = apply_migrations(&transaction).await?;
         transaction.commit().await.map_err(unavailable)?;
+        let owner = client.query_one(OWNER, &[]).await.map_err(unavailable)?;
+        if !owner.get::<_, bool>(1) {
+            return Err(ConnectError::NotOwner { role: role.get(0), owner: owner.get(0) });
+        }
         Ok(version)
     };
     tokio::select! {
@@ -62,6 +71,10 @@ async fn migrate_now(dsn: &str) -> Result<i64, ConnectError> {
 /// The current role, and whether it bypasses row-level security.
 const CURRENT_ROLE: &str =
     "SELECT rolname::text, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user";
+
+/// The role that owns the tables, and whether the current one may act as it.
+const OWNER: &str = "SELECT pg_get_userbyid(c.relowner)::text, pg_has_role(c.relowner, 'MEMBER')
+FROM pg_class c WHERE c.oid = 'vmafx.jobs'::regclass";
 
 async fn apply_migrations(transaction: &Transaction<'_>) -> StoreResult<i64> {
     let lock = "SELECT pg_advisory_xact_lock($1)";
@@ -101,7 +114,7 @@ async fn version(transaction: &Transaction<'_>) -> StoreResult<i64> {
 
 /// After a restore into another cluster, changes carry ids of transactions that have not happened there yet, and
 /// readers would not see them for a long time. The transaction id of the last sweep reveals this. All changes then
-/// get the current transaction id, and a new store id invalidates every old cursor.
+/// get the current transaction id, and no life remains that an old cursor could name.
 async fn renumber_after_restore(transaction: &Transaction<'_>) -> StoreResult<()> {
     let ahead = "SELECT swept_xid > pg_current_xact_id() FROM vmafx.meta";
     let ahead: bool = transaction.query_one(ahead, &[]).await.map_err(unavailable)?.get(0);
@@ -110,6 +123,7 @@ async fn renumber_after_restore(transaction: &Transaction<'_>) -> StoreResult<()
         let renumber = "UPDATE vmafx.jobs SET change_xid = pg_current_xact_id();
                         UPDATE vmafx.samples SET change_xid = pg_current_xact_id();
                         DELETE FROM vmafx.samples_removed;
+                        DELETE FROM vmafx.lives;
                         UPDATE vmafx.meta SET store_id = gen_random_uuid(), swept_xid = pg_current_xact_id()";
         transaction.batch_execute(renumber).await.map_err(unavailable)?;
     }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 use uuid::Uuid;
 
@@ -12,6 +13,7 @@ use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, text};
 use super::tenant_changes::TenantChanges;
 use crate::clock::Timestamp;
+use crate::idempotency::{KeyUse, StoredRequest, decide, digest_of};
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::{Label, NewJob};
 use crate::store::{StoreError, StoreResult, Submitted};
@@ -20,36 +22,42 @@ use vmafx_job::ScoringRequest;
 const INSERT: &str = "
 INSERT INTO vmafx.jobs (
     id, tenant_id, status, backend, priority, created_at, updated_at, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec)
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest)
 SELECT id, $1, 'pending', backend, priority, $2, $2, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest
 FROM unnest(
     $3::uuid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::float8[],
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[])
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[], $15::text[], $16::bytea[])
 AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec)
-ON CONFLICT (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL DO NOTHING
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest)
+-- Keys from before keys had submitters are known to all of them.
+WHERE new.idempotency_key IS NULL OR NOT EXISTS (
+    SELECT FROM vmafx.jobs old
+    WHERE old.idempotency_key = new.idempotency_key AND coalesce(old.tenant_id, '') = $1 AND old.submitter = '')
+ON CONFLICT (idempotency_key, tenant_id, submitter) WHERE idempotency_key IS NOT NULL DO NOTHING
 RETURNING id";
 
 /// Runs after the insert in the same transaction, when the transaction that stored a conflicting key first has committed.
 const EXISTING_KEYS: &str = "
-SELECT idempotency_key, id FROM vmafx.jobs WHERE idempotency_key = ANY ($2::text[]) AND coalesce(tenant_id, '') = $1";
+SELECT idempotency_key, submitter, id, request_digest, origin_cluster, origin_uid FROM vmafx.jobs WHERE idempotency_key = ANY ($2::text[]) AND coalesce(tenant_id, '') = $1";
 
 pub(super) struct Submits(pub(super) Arc<Shared>);
 
 impl BatchOperation for Submits {
     type Key = TenantId;
     type Item = NewJob;
-    type Answer = Submitted;
+    /// The job that a reused key stands for is no error of the batch.
+    type Answer = Result<Submitted, KeyReused>;
     const MAX_BATCH_SIZE: usize = 128;
 
-    async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> StoreResult<Vec<Submitted>> {
+    async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> StoreResult<Vec<Self::Answer>> {
         let shared = &self.0;
         let now = shared.clock.now();
-        let ids: Vec<JobId> = jobs.iter().map(|_| shared.new_job_id(now)).collect();
+        let created_at = shared.creation_order().next(now);
+        let ids: Vec<JobId> = jobs.iter().map(|_| shared.new_job_id(created_at)).collect();
         // Sorted by key, so that two transactions with the same keys cannot deadlock.
         let mut order: Vec<usize> = (0..jobs.len()).collect();
-        order.sort_by_key(|at| &jobs[*at].key);
+        order.sort_by_key(|at| (&jobs[*at].key, &jobs[*at].submitter));
         let columns = SubmitColumns::of(
             order.iter().map(|at| (ids[*at], &jobs[*at])),
             now,
@@ -57,9 +65,9 @@ impl BatchOperation for Submits {
         );
         let keys: Vec<&str> = jobs.iter().filter_map(|job| Some(job.key.as_ref()?.as_str())).collect();
         let (tenant_id, c) = (tenant.as_str(), &columns);
-        let insert: [Value<'_>; 14] = [
+        let insert: [Value<'_>; 16] = [
             &tenant_id,
-            &now.0,
+            &created_at.0,
             &c.id,
             &c.backend,
             &c.priority,
@@ -72,6 +80,8 @@ impl BatchOperation for Submits {
             &c.name,
             &c.uid,
             &c.spec,
+            &c.submitter,
+            &c.digest,
         ];
         let existing: [Value<'_>; 2] = [&tenant_id, &keys];
         let calls: [Call<'_>; 2] = [(INSERT, &insert), (EXISTING_KEYS, &existing)];
@@ -84,8 +94,8 @@ impl BatchOperation for Submits {
         }
         let mut by_key = HashMap::new();
         for row in answers.get(1).into_iter().flatten() {
-            let mut reader = Reader::new(row);
-            by_key.insert(reader.next::<String>()?, JobId(reader.next()?));
+            let known = KnownJob::read(row)?;
+            by_key.insert((known.key.clone(), known.submitter.clone()), known);
         }
         let mut changes = TenantChanges::default();
         let mut submitted = Vec::with_capacity(jobs.len());
@@ -93,20 +103,62 @@ impl BatchOperation for Submits {
             if stored.contains(&id) {
                 changes.changed = true;
                 changes.work(job.scoring.backend_name(), 1);
-                submitted.push(Submitted { id, deduplicated: false });
+                submitted.push(Ok(Submitted { id, deduplicated: false }));
             } else {
-                let existing = job.key.as_ref().and_then(|key| by_key.get(key.as_str()));
+                let of = |submitter: &str| {
+                    let key = job.key.as_ref()?.as_str().to_owned();
+                    by_key.get(&(key, submitter.to_owned()))
+                };
+                let known = of(&text(&job.submitter)).or_else(|| of(""));
                 // The job was removed between the two statements. A retry creates a new one.
-                let id = *existing.ok_or_else(|| {
+                let known = known.ok_or_else(|| {
                     StoreError::Unavailable(
                         "the job with this key was removed at the same moment; submit again".into(),
                     )
                 })?;
-                submitted.push(Submitted { id, deduplicated: true });
+                submitted.push(known.answer(job));
             }
+        }
+        if changes.changed {
+            shared.creation_order().record(created_at);
         }
         shared.notify(tenant, changes);
         Ok(submitted)
+    }
+}
+
+/// The job that a reused key stands for.
+pub(super) struct KeyReused(pub(super) JobId);
+
+/// The job that was stored first with a key.
+struct KnownJob {
+    key: String,
+    submitter: String,
+    id: JobId,
+    digest: Option<Vec<u8>>,
+    cluster: Option<String>,
+    uid: Option<String>,
+}
+
+impl KnownJob {
+    fn read(row: &Row) -> StoreResult<Self> {
+        let mut reader = Reader::new(row);
+        Ok(Self {
+            key: reader.next()?,
+            submitter: reader.next()?,
+            id: JobId(reader.next()?),
+            digest: reader.next()?,
+            cluster: reader.next()?,
+            uid: reader.next()?,
+        })
+    }
+
+    fn answer(&self, new: &NewJob) -> Result<Submitted, KeyReused> {
+        let resource = self.cluster.as_deref().zip(self.uid.as_deref());
+        match decide(StoredRequest { digest: self.digest.as_deref(), resource }, new) {
+            KeyUse::Repeated => Ok(Submitted { id: self.id, deduplicated: true }),
+            KeyUse::Reused => Err(KeyReused(self.id)),
+        }
     }
 }
 
@@ -125,6 +177,8 @@ struct SubmitColumns<'a> {
     name: Vec<Option<String>>,
     uid: Vec<Option<String>>,
     spec: Vec<Json<&'a ScoringRequest>>,
+    submitter: Vec<String>,
+    digest: Vec<Option<Vec<u8>>>,
 }
 
 impl<'a> SubmitColumns<'a> {
@@ -144,6 +198,8 @@ impl<'a> SubmitColumns<'a> {
             columns.name.push(origin.map(|origin| text(&origin.name)));
             columns.uid.push(origin.map(|origin| text(&origin.uid)));
             columns.spec.push(Json(&job.scoring));
+            columns.submitter.push(text(&job.submitter));
+            columns.digest.push(job.key.as_ref().map(|_| digest_of(job).to_vec()));
         }
         columns
     }

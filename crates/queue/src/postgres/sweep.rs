@@ -12,12 +12,15 @@ use uuid::Uuid;
 use super::Shared;
 use super::announce::ChangesByTenant;
 use super::error::{timed_out, unavailable};
+use super::faults::query;
+use super::horizon::{HORIZON, Horizon};
 use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
 use crate::clock::Timestamp;
 use crate::job::Job;
 use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
+use crate::quarantine::FAULTS_RETENTION;
 use crate::store::{StoreResult, Swept};
 use crate::transition::{JobEvent, State, Transition, next};
 use vmafx_job::FailureReason;
@@ -27,9 +30,15 @@ const MAX_EXPIRED_PER_SWEEP: i64 = 1000;
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(30);
 
 const LAST_SWEEP: &str = "SELECT swept_at FROM vmafx.meta FOR UPDATE SKIP LOCKED";
-const RECORD_SWEEP: &str = "UPDATE vmafx.meta SET swept_at = $1, swept_xid = pg_current_xact_id()";
+/// Records the horizon as well: whatever history the database goes on with, it shares everything below it.
+const RECORD_SWEEP: &str = "
+UPDATE vmafx.meta SET
+    swept_at = $1, swept_xid = pg_current_xact_id(), settled_xid = greatest(settled_xid, $2::text::xid8)";
 
 const RENEW_LEASES: &str = "UPDATE vmafx.jobs SET lease_expires_at = $1 WHERE status = 'running'";
+/// Bounds every back-off from now on, because the clock may have been set back while it lasted.
+const SHORTEN_BACKOFFS: &str = "
+UPDATE vmafx.jobs SET available_at = $1 WHERE status = 'pending' AND NOT ready AND available_at > $1";
 const RENEW_SESSIONS: &str = "UPDATE vmafx.node_sessions SET expires_at = $1";
 
 /// Makes the jobs of all tenants claimable whose back-off has ended.
@@ -65,20 +74,27 @@ const EXPIRED: &str = due!(
 const END: &str = concat!(
     "
 WITH ended AS (
-    SELECT * FROM unnest($2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[])
-    AS e (id, status, lost_attempts, available_at, error, reason, outcome)
+    SELECT * FROM unnest(
+        $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[], $9::int[])
+    AS e (id, status, lost_attempts, available_at, error, reason, outcome, attempt_reason)
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = ended.status, ready = false, lost_attempts = ended.lost_attempts, available_at = ended.available_at,
         error = CASE WHEN ended.status = 'failed' THEN ended.error ELSE '' END, failure_reason = ended.reason,
         lease_session = NULL, lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $1,
-        finished_at = CASE WHEN ended.status = 'failed' THEN $1::bigint END,
+        finished_at = CASE WHEN ended.status = 'failed' THEN $1::bigint END, avoid_node = NULL, avoid_until = NULL,
+        failed_attempt = CASE WHEN ended.status = 'pending' THEN job.attempt ELSE job.failed_attempt END,
+        failed_node = CASE WHEN ended.status = 'pending' THEN job.node ELSE job.failed_node END,
+        failed_reason = CASE WHEN ended.status = 'pending' THEN ended.attempt_reason ELSE job.failed_reason END,
+        failed_error = CASE WHEN ended.status = 'pending' THEN ended.error ELSE job.failed_error END,
+        spec = CASE WHEN ended.status = 'pending' THEN coalesce(job.next_spec, job.spec) ELSE job.spec END,
+        next_spec = NULL,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.id
-    RETURNING job.*, ended.outcome, ended.error AS attempt_error
+    RETURNING job.*, ended.outcome, ended.error AS attempt_error, ended.attempt_reason
 ), attempts AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $1, outcome = j.outcome, error = j.attempt_error,
-        token_sha256 = CASE WHEN j.outcome = 'expired' THEN
+        reason = j.attempt_reason, token_sha256 = CASE WHEN j.outcome = 'expired' THEN
             (SELECT s.token_sha256 FROM vmafx.node_sessions s WHERE s.id = a.session_id) END
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
 )
@@ -86,6 +102,8 @@ SELECT ",
     job_columns!(),
     " FROM j ORDER BY j.created_at, j.id"
 );
+
+const FORGET_FAULTS: &str = "DELETE FROM vmafx.node_faults WHERE tried_at < $1";
 
 const EVICT: &str = "
 DELETE FROM vmafx.node_sessions WHERE id = ANY (ARRAY (
@@ -111,12 +129,13 @@ impl Shared {
     async fn sweep_in_transaction(&self, client: &mut Object) -> StoreResult<(Swept, ChangesByTenant)> {
         let transaction = client.transaction().await.map_err(unavailable)?;
         transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
+        let horizon = Horizon::read(&query(&transaction, HORIZON, &[]).await?)?.transaction.to_string();
         let last = query(&transaction, LAST_SWEEP, &[]).await?;
         let Some(last) = last.first() else { return Ok(Default::default()) };
         let last = Reader::new(last).next::<Option<i64>>()?.map(Timestamp);
         let now = self.clock.now();
         let mut changes = ChangesByTenant::new();
-        query(&transaction, RECORD_SWEEP, &[&now.0]).await?;
+        query(&transaction, RECORD_SWEEP, &[&now.0, &horizon]).await?;
         for row in query(&transaction, PROMOTE, &[&now.0]).await? {
             let mut reader = Reader::new(&row);
             let tenant = reader.tenant()?;
@@ -141,6 +160,7 @@ async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -
     let (lease, session) = (policy.lease_ttl, policy.session_ttl);
     query(transaction, RENEW_LEASES, &[&now.0.saturating_add(millis(lease))]).await?;
     query(transaction, RENEW_SESSIONS, &[&now.0.saturating_add(millis(session))]).await?;
+    query(transaction, SHORTEN_BACKOFFS, &[&now.0.saturating_add(millis(policy.backoff_max))]).await?;
     Ok(Swept { renewed: true, ..Swept::default() })
 }
 
@@ -154,6 +174,7 @@ async fn end_expired(transaction: &Transaction<'_>, now: Timestamp, policy: &Pol
             if job.state == State::Failed { swept.failed.push(job) } else { swept.requeued.push(job) }
         }
     }
+    query(transaction, FORGET_FAULTS, &[&(now - FAULTS_RETENTION).0]).await?;
     for row in query(transaction, EVICT, &[&now.0, &MAX_EXPIRED_PER_SWEEP]).await? {
         let mut reader = Reader::new(&row);
         swept.evicted.push((reader.tenant()?, reader.next()?));
@@ -170,6 +191,7 @@ struct AttemptEnd {
     error: String,
     reason: FailureReason,
     outcome: AttemptOutcome,
+    attempt_reason: FailureReason,
 }
 
 impl AttemptEnd {
@@ -188,13 +210,19 @@ impl AttemptEnd {
             let text = Policy::lost_text(job.attempt, lost_attempts, job.max_lost_attempts);
             (text, AttemptOutcome::Expired)
         };
-        let reason = match (state, overdue) {
-            (State::Failed, true) => FailureReason::DeadlineExceeded,
-            (State::Failed, false) => FailureReason::NodeLost,
-            _ => FailureReason::Unspecified,
-        };
+        let attempt_reason = if overdue { FailureReason::DeadlineExceeded } else { FailureReason::NodeLost };
+        let reason = if state == State::Failed { attempt_reason } else { FailureReason::Unspecified };
         let available_at = (state == State::Pending).then(|| now + policy.backoff(lost_attempts));
-        Some(Self { id: job.id.0, state, lost_attempts, available_at, error, reason, outcome })
+        Some(Self {
+            id: job.id.0,
+            state,
+            lost_attempts,
+            available_at,
+            error,
+            reason,
+            outcome,
+            attempt_reason,
+        })
     }
 }
 
@@ -213,15 +241,8 @@ async fn store_ends(
     let error: Vec<&str> = ends.iter().map(|end| end.error.as_str()).collect();
     let reason: Vec<i32> = ends.iter().map(|end| end.reason.number()).collect();
     let outcome: Vec<&str> = ends.iter().map(|end| end.outcome.name()).collect();
-    let values: [Value<'_>; 8] = [&now.0, &id, &status, &lost, &available_at, &error, &reason, &outcome];
+    let attempt_reason: Vec<i32> = ends.iter().map(|end| end.attempt_reason.number()).collect();
+    let values: [Value<'_>; 9] =
+        [&now.0, &id, &status, &lost, &available_at, &error, &reason, &outcome, &attempt_reason];
     jobs(&query(transaction, END, &values).await?)
-}
-
-async fn query(
-    transaction: &Transaction<'_>,
-    statement: &'static str,
-    values: &[Value<'_>],
-) -> StoreResult<Vec<tokio_postgres::Row>> {
-    let prepared = transaction.prepare_cached(statement).await.map_err(unavailable)?;
-    transaction.query(&prepared, values).await.map_err(unavailable)
 }

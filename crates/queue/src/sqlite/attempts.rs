@@ -11,6 +11,8 @@ use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::Attempt;
 use crate::outcome::AttemptOutcome;
+use crate::verdict::EarlierFailure;
+use vmafx_job::FailureReason;
 
 /// Inserts the attempt that a claim just started.
 pub(super) fn begin(
@@ -37,12 +39,23 @@ pub(super) fn end(
     error: &str,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
+    end_with(connection, row, outcome, (FailureReason::Unspecified, error), now)
+}
+
+/// Ends the latest attempt of the row for a reason.
+pub(super) fn end_with(
+    connection: &Connection,
+    row: &JobRow,
+    outcome: AttemptOutcome,
+    (reason, error): (FailureReason, &str),
+    now: Timestamp,
+) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = ?5 \
+            "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = ?5, reason = ?6 \
              WHERE job = ?1 AND attempt = ?2 AND ended_at IS NULL",
         )?
-        .execute(params![row.number, row.attempt, now.0, outcome.name(), error])?;
+        .execute(params![row.number, row.attempt, now.0, outcome.name(), error, reason.number()])?;
     Ok(())
 }
 
@@ -75,7 +88,7 @@ pub(super) fn complete_expired(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = '' \
+            "UPDATE attempts SET ended_at = ?3, outcome = ?4, error = '', reason = 0 \
              WHERE job = ?1 AND attempt = ?2 AND outcome = ?5",
         )?
         .execute(params![
@@ -86,6 +99,18 @@ pub(super) fn complete_expired(
             AttemptOutcome::Expired.name()
         ])?;
     Ok(())
+}
+
+/// The attempts at a job that their nodes reported as failed.
+pub(super) fn failures(connection: &Connection, job: i64) -> rusqlite::Result<Vec<EarlierFailure>> {
+    connection
+        .prepare_cached(
+            "SELECT node, reason FROM attempts WHERE job = ?1 AND outcome = 'failed' ORDER BY attempt",
+        )?
+        .query_map([job], |row| {
+            Ok(EarlierFailure { node: row.get(0)?, reason: FailureReason::from_number(row.get(1)?) })
+        })?
+        .collect()
 }
 
 /// The session that held an attempt, and how the attempt ended.
@@ -124,7 +149,7 @@ pub(super) fn labels(connection: &Connection, job: i64, attempt: AttemptNumber) 
 /// All attempts of a job, in ascending order.
 pub(super) fn list(connection: &Connection, tenant: &TenantId, id: JobId) -> StoreResult<Vec<Attempt>> {
     let mut statement = connection.prepare_cached(
-        "SELECT attempt, session, node, started_at, ended_at, outcome, error FROM attempts \
+        "SELECT attempt, session, node, started_at, ended_at, outcome, error, reason FROM attempts \
          WHERE job = (SELECT number FROM jobs WHERE id = ?1 AND tenant = ?2) ORDER BY attempt",
     )?;
     let mut rows = statement.query(params![id.0.as_bytes(), tenant.as_str()])?;
@@ -141,6 +166,7 @@ pub(super) fn list(connection: &Connection, tenant: &TenantId, id: JobId) -> Sto
             started_at: Timestamp(row.get(3)?),
             ended,
             error: row.get(6)?,
+            reason: FailureReason::from_number(row.get(7)?),
         });
     }
     Ok(attempts)

@@ -2,26 +2,30 @@
 //!
 //! The index `jobs_claim` holds only claimable jobs, ordered within each tenant and backend. A claim reads the head
 //! of each backend that its node serves, so its cost depends neither on the length of the queue nor on other
-//! backends. The index `jobs_pause` holds the jobs in back-off by the end of their back-off; they become claimable
+//! backends. A job that is kept from the node is passed over in the index; there are at most
+//! [`crate::policy::MAX_AVOIDING_JOBS`] of them. The index `jobs_pause` holds the jobs in back-off by the end of their back-off; they become claimable
 //! when it ends.
 
 use rusqlite::{OptionalExtension as _, params};
 use std::cmp::Reverse;
 
-use super::attempts;
 use super::live::{CredentialsDigest, Lease};
 use super::rows::{self, JobRow, StoredLease};
 use super::unit_of_work::UnitOfWork;
+use super::{attempts, faults};
 use crate::StoreResult;
 use crate::clock::Timestamp;
-use crate::ids::TenantId;
+use crate::ids::{PullId, TenantId};
 use crate::policy::MAX_BACKENDS;
+use crate::quarantine::Admission;
 use crate::transition::JobEvent;
 
 /// The row is converted to a job on the caller's side.
 pub(super) enum ClaimOutcome {
     NoSession,
     Nothing { next: Option<Timestamp> },
+    PassedOver { next: Timestamp },
+    Quarantined { until: Timestamp },
     Row(Box<JobRow>),
 }
 
@@ -31,33 +35,51 @@ pub(super) fn claim(
     tenant: &TenantId,
     credentials: &CredentialsDigest,
     backends: &[String],
+    pull: Option<PullId>,
 ) -> StoreResult<ClaimOutcome> {
     let Some(session) = tx.live.session(tenant, credentials) else { return Ok(ClaimOutcome::NoSession) };
     let node = session.registration.clone();
     let served = served_backends(backends);
+    let admission = admission(tx, tenant, &node.name, &served);
+    if let Admission::Closed { until } = admission {
+        return Ok(ClaimOutcome::Quarantined { until });
+    }
     end_backoffs(tx, tenant)?;
-    let Some(mut row) = claim_head(tx, tenant, &served)? else {
-        return Ok(ClaimOutcome::Nothing { next: next_due(tx, tenant, &served)? });
+    let Some(mut row) = claim_head(tx, tenant, &node.name, &served)? else {
+        let due = next_due(tx, tenant, &served)?;
+        return Ok(match next_kept(tx, tenant, &node.name, &served)? {
+            Some(kept) => ClaimOutcome::PassedOver { next: due.map_or(kept, |due| due.min(kept)) },
+            None => ClaimOutcome::Nothing { next: due },
+        });
     };
+    if admission == Admission::Trial {
+        faults::tried(tx, tenant, &node.name)?;
+    }
     if row.next_state(JobEvent::Claim).is_none() {
         return Err(super::error::corrupt(format!(
             "job {} is marked as ready and is {:?}",
             row.id, row.state
         )));
     }
-    let lease = StoredLease { session: credentials.session, expires_at: tx.now + tx.policy.lease_ttl };
+    let lease = StoredLease { session: credentials.session, expires_at: tx.now + tx.policy.lease_ttl, pull };
     row.hand_out(&node.name, lease, tx.now);
     tx.store(&mut row)?;
     attempts::begin(tx.connection, &row, credentials.session, &node, tx.now)?;
     let held = Lease {
         number: row.number,
         session: credentials.session,
+        pull,
         attempt: row.attempt,
         expires_at: lease.expires_at,
         progress: None,
     };
     tx.live.put_lease(row.id, held);
     Ok(ClaimOutcome::Row(Box::new(row)))
+}
+
+fn admission(tx: &UnitOfWork<'_>, tenant: &TenantId, node: &str, served: &[&str]) -> Admission {
+    let Some(faults) = tx.live.faults(tenant, node) else { return Admission::Open };
+    faults.admission(tx.live.has_stand_in(tenant, node, served, tx.policy), tx.now, tx.policy)
 }
 
 /// The backends to look at, each once: the empty one, which any node may serve, and those of the node.
@@ -73,11 +95,17 @@ fn served_backends(backends: &[String]) -> Vec<&str> {
 
 const HEAD: &str = "SELECT number, priority, created_at, id FROM jobs INDEXED BY jobs_claim \
                     WHERE tenant = ?1 AND backend = ?2 AND ready = 1 \
+                    AND NOT (avoid_node IS ?3 AND avoid_until > ?4) \
                     ORDER BY priority DESC, created_at, id LIMIT 1";
 
-/// The first claimable job of these backends.
-fn claim_head(tx: &mut UnitOfWork<'_>, tenant: &TenantId, backends: &[&str]) -> StoreResult<Option<JobRow>> {
-    while let Some(number) = first_claimable(tx, tenant, backends)? {
+/// The first job of these backends that the node can claim.
+fn claim_head(
+    tx: &mut UnitOfWork<'_>,
+    tenant: &TenantId,
+    node: &str,
+    backends: &[&str],
+) -> StoreResult<Option<JobRow>> {
+    while let Some(number) = first_claimable(tx, tenant, node, backends)? {
         let row = rows::by_number(tx.connection, number)?;
         let Some(due) = row.available_at.filter(|due| *due > tx.now) else { return Ok(Some(row)) };
         // The back-off had ended, and then the clock was set back.
@@ -93,13 +121,14 @@ type ClaimOrder = (Reverse<i32>, i64, [u8; 16]);
 fn first_claimable(
     tx: &UnitOfWork<'_>,
     tenant: &TenantId,
+    node: &str,
     backends: &[&str],
 ) -> rusqlite::Result<Option<i64>> {
     let mut best: Option<(ClaimOrder, i64)> = None;
     let mut head = tx.connection.prepare_cached(HEAD)?;
     for backend in backends {
         let found = head
-            .query_row([tenant.as_str(), backend], |row| {
+            .query_row(params![tenant.as_str(), backend, node, tx.now.0], |row| {
                 Ok(((Reverse(row.get(1)?), row.get(2)?, row.get(3)?), row.get(0)?))
             })
             .optional()?;
@@ -147,6 +176,21 @@ pub(super) fn end_all_backoffs(tx: &mut UnitOfWork<'_>) -> StoreResult<()> {
     Ok(())
 }
 
+/// Bounds every back-off from now on, because the clock may have been set back while it lasted.
+pub(super) fn shorten_backoffs(tx: &mut UnitOfWork<'_>) -> StoreResult<()> {
+    let until = tx.now + tx.policy.backoff_max;
+    let shortened = tx
+        .connection
+        .prepare_cached(
+            "UPDATE jobs SET available_at = ?1 WHERE state = 'pending' AND ready = 0 AND available_at > ?1",
+        )?
+        .execute([until.0])?;
+    if shortened > 0 {
+        tx.state.counters.note_backoff(until);
+    }
+    Ok(())
+}
+
 const NEXT_BACKOFF_END: &str = "SELECT min(available_at) FROM jobs INDEXED BY jobs_pause \
                      WHERE state = 'pending' AND ready = 0";
 
@@ -168,6 +212,26 @@ fn next_due(tx: &UnitOfWork<'_>, tenant: &TenantId, backends: &[&str]) -> StoreR
     Ok(None)
 }
 
+const KEPT: &str = "SELECT avoid_until, backend FROM jobs INDEXED BY jobs_avoid \
+                    WHERE tenant = ?1 AND avoid_node = ?2 AND avoid_until > ?3 AND ready = 1 ORDER BY avoid_until";
+
+/// When the first of the claimable jobs that are kept from this node may go to it.
+fn next_kept(
+    tx: &UnitOfWork<'_>,
+    tenant: &TenantId,
+    node: &str,
+    backends: &[&str],
+) -> StoreResult<Option<Timestamp>> {
+    let mut kept = tx.connection.prepare_cached(KEPT)?;
+    let mut rows = kept.query(params![tenant.as_str(), node, tx.now.0])?;
+    while let Some(row) = rows.next()? {
+        if backends.contains(&row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?) {
+            return Ok(Some(Timestamp(row.get(0)?)));
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -181,6 +245,7 @@ mod tests {
     #[case::head(HEAD, "jobs_claim (tenant=? AND backend=?)")]
     #[case::due(DUE, "jobs_pause (tenant=? AND available_at<?)")]
     #[case::next(NEXT, "jobs_pause (tenant=?)")]
+    #[case::kept(KEPT, "jobs_avoid (tenant=? AND avoid_node=? AND avoid_until>?)")]
     fn a_claim_reads_indexes_in_their_order(#[case] statement: &str, #[case] index: &str) {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
@@ -201,7 +266,8 @@ mod tests {
         let opened = open::open(&directory.path().join("queue.db")).unwrap();
         let head = || opened.connection.prepare_cached(HEAD).unwrap();
         for backend in ["", "cpu", "cuda", ""] {
-            assert_eq!(head().query_row(["acme", backend], |_| Ok(())).optional().unwrap(), None);
+            let found = head().query_row(params!["acme", backend, "node", 0], |_| Ok(())).optional();
+            assert_eq!(found.unwrap(), None);
         }
         assert_eq!(head().get_status(rusqlite::StatementStatus::RePrepare), 0);
     }

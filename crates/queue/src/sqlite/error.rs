@@ -2,6 +2,7 @@
 
 use rusqlite::Error;
 
+use super::space::{full, is_full};
 use crate::StoreError;
 
 impl From<Error> for StoreError {
@@ -11,6 +12,7 @@ impl From<Error> for StoreError {
             | Error::IntegralValueOutOfRange(..)
             | Error::InvalidColumnType(..)
             | Error::Utf8Error(..) => corrupt(error.to_string()),
+            error if is_full(&error) => full(),
             _ => Self::Unavailable(Box::new(error)),
         }
     }

@@ -21,7 +21,12 @@ pub(super) fn label(
 ) -> StoreResult<Labelled> {
     let found = match target {
         LabelTarget::Id(id) => rows::by_id(tx.connection, tenant, *id)?,
-        LabelTarget::Key(key) => rows::by_key(tx.connection, tenant, key)?,
+        LabelTarget::Key { key, submitter } => match rows::by_key(tx.connection, tenant, key, submitter)?[..]
+        {
+            [] => None,
+            [(number, true), ..] | [(number, false)] => Some(rows::by_number(tx.connection, number)?),
+            _ => return Ok(Labelled::Ambiguous),
+        },
     };
     let Some(mut row) = found else { return Ok(Labelled::NotFound) };
     if matches!(row.state, State::Failed | State::Cancelled) {

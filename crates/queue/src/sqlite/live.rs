@@ -13,10 +13,12 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
 
 use crate::clock::Timestamp;
-use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
+use crate::ids::{AttemptNumber, JobId, PullId, SessionId, TenantId};
 use crate::job::{Origin, Progress};
+use crate::lost_pull::{self, RunningClaim};
 use crate::node::{Capability, Heartbeat, Node};
 use crate::policy::Policy;
+use crate::quarantine::{NodeFaults, Quarantine};
 
 #[derive(Debug)]
 pub(super) struct NodeRegistration {
@@ -48,6 +50,7 @@ pub(super) struct CredentialsDigest {
 pub(super) struct Lease {
     pub(super) number: i64,
     pub(super) session: SessionId,
+    pub(super) pull: Option<PullId>,
     pub(super) attempt: AttemptNumber,
     pub(super) expires_at: Timestamp,
     pub(super) progress: Option<Progress>,
@@ -57,12 +60,16 @@ pub(super) struct Lease {
 enum UndoEntry {
     Session(SessionId, Option<Session>),
     Lease(JobId, Option<Lease>),
+    Faults(NodeName, Option<NodeFaults>),
 }
+
+type NodeName = (TenantId, String);
 
 #[derive(Debug, Default)]
 pub(super) struct LiveState {
     sessions: HashMap<SessionId, Session>,
     leases: HashMap<JobId, Lease>,
+    faults: HashMap<NodeName, NodeFaults>,
     undo_log: Vec<UndoEntry>,
 }
 
@@ -102,6 +109,46 @@ impl LiveState {
     pub(super) fn end_lease(&mut self, job: JobId) {
         let previous = self.leases.remove(&job);
         self.undo_log.push(UndoEntry::Lease(job, previous));
+    }
+
+    pub(super) fn faults(&self, tenant: &TenantId, node: &str) -> Option<&NodeFaults> {
+        if self.faults.is_empty() { None } else { self.faults.get(&(tenant.clone(), node.to_owned())) }
+    }
+
+    pub(super) fn put_faults(&mut self, tenant: &TenantId, node: &str, faults: Option<NodeFaults>) {
+        let name = (tenant.clone(), node.to_owned());
+        let previous = match faults {
+            Some(faults) => self.faults.insert(name.clone(), faults),
+            None => self.faults.remove(&name),
+        };
+        self.undo_log.push(UndoEntry::Faults(name, previous));
+    }
+
+    /// Nodes that were last tried before this time.
+    pub(super) fn faults_before(&self, time: Timestamp) -> Vec<NodeName> {
+        let old = self.faults.iter().filter(|(_, faults)| faults.tried_at < time);
+        old.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether a node of another name serves every one of these backends and is not quarantined. Every node serves the
+    /// empty backend.
+    pub(super) fn has_stand_in(
+        &self,
+        tenant: &TenantId,
+        node: &str,
+        backends: &[&str],
+        policy: &Policy,
+    ) -> bool {
+        let others: Vec<&NodeRegistration> = self
+            .sessions
+            .values()
+            .map(|session| &*session.registration)
+            .filter(|other| other.tenant == *tenant && other.name != node)
+            .filter(|other| {
+                self.faults(tenant, &other.name).is_none_or(|faults| !faults.is_quarantined(policy))
+            })
+            .collect();
+        backends.iter().all(|backend| others.iter().any(|other| other.capability.serves(backend)))
     }
 
     /// Handles a heartbeat that names only leases of its own session. `false` means that the tables must be read,
@@ -188,8 +235,17 @@ impl LiveState {
         )
     }
 
+    /// The jobs that these pulls of the session claimed.
+    pub(super) fn claimed_by(&self, session: SessionId, pulls: &[PullId]) -> Vec<JobId> {
+        let is_lost = |lease: &Lease| {
+            let running = RunningClaim { session: lease.session, pull: lease.pull };
+            lost_pull::is_released(&running, session, pulls)
+        };
+        self.leases.iter().filter(|(_, lease)| is_lost(lease)).map(|(job, _)| *job).collect()
+    }
+
     /// Matching live sessions, ordered by name and then session, with the number of jobs that each holds.
-    pub(super) fn nodes(&self, fits: impl Fn(&NodeRegistration) -> bool) -> Vec<LiveNode> {
+    pub(super) fn nodes(&self, fits: impl Fn(&NodeRegistration) -> bool, policy: &Policy) -> Vec<LiveNode> {
         let mut held: HashMap<SessionId, u32> = HashMap::new();
         for lease in self.leases.values() {
             *held.entry(lease.session).or_default() += 1;
@@ -203,6 +259,9 @@ impl LiveState {
                 registration: session.registration.clone(),
                 last_seen_at: session.last_seen_at,
                 jobs: held.get(id).copied().unwrap_or(0),
+                quarantine: self
+                    .faults(&session.registration.tenant, &session.registration.name)
+                    .and_then(|faults| faults.quarantine(policy)),
             })
             .collect();
         nodes.sort_by(|a, b| (&a.registration.name, a.session).cmp(&(&b.registration.name, b.session)));
@@ -218,6 +277,7 @@ impl LiveState {
             match entry {
                 UndoEntry::Session(id, previous) => put_back(&mut self.sessions, id, previous),
                 UndoEntry::Lease(job, previous) => put_back(&mut self.leases, job, previous),
+                UndoEntry::Faults(name, previous) => put_back(&mut self.faults, name, previous),
             }
         }
     }
@@ -230,6 +290,7 @@ pub(super) struct LiveNode {
     pub(super) registration: Arc<NodeRegistration>,
     last_seen_at: Timestamp,
     pub(super) jobs: u32,
+    pub(super) quarantine: Option<Quarantine>,
 }
 
 impl LiveNode {
@@ -242,6 +303,7 @@ impl LiveNode {
             registered_at: self.registration.registered_at,
             last_seen_at: self.last_seen_at,
             jobs: self.jobs,
+            quarantine: self.quarantine.clone(),
         }
     }
 }
@@ -273,7 +335,7 @@ mod tests {
 
     fn lease(attempt: AttemptNumber, expires_at: i64) -> Lease {
         let session = SessionId(Uuid::from_u128(1));
-        Lease { number: 1, session, attempt, expires_at: Timestamp(expires_at), progress: None }
+        Lease { number: 1, session, pull: None, attempt, expires_at: Timestamp(expires_at), progress: None }
     }
 
     #[test]

@@ -48,6 +48,12 @@ pub enum OpenError {
         #[source]
         source: rusqlite::Error,
     },
+    #[error("{path} cannot be opened, because its volume is full: free space on it, or enlarge it")]
+    Full {
+        path: PathBuf,
+        #[source]
+        source: rusqlite::Error,
+    },
     /// A stored value cannot be parsed.
     #[error("{path} contains a value that cannot be read")]
     Contents {
@@ -77,18 +83,20 @@ pub(super) fn open(path: &Path) -> Result<Opened, OpenError> {
         LockError::Held(holder) => OpenError::Locked { path: path.clone(), holder },
         LockError::Io(source) => OpenError::Path { path: path.clone(), source },
     })?;
-    let connection = open_writer(&path).map_err(|unusable| match unusable {
+    let connection = open_writer(&path).map_err(|error| match error {
         UnusableDatabase::Newer(found) => {
             OpenError::Newer { path: path.clone(), found, needed: SCHEMA_VERSION, remedy: REMEDY }
         }
         UnusableDatabase::NoWriteAheadLog => OpenError::NoWriteAheadLog { path: path.clone() },
         UnusableDatabase::Foreign => OpenError::Foreign { path: path.clone() },
-        UnusableDatabase::Sqlite(error) if is_damage(&error) => {
-            OpenError::NotADatabase { path: path.clone() }
-        }
-        UnusableDatabase::Sqlite(source) => OpenError::Database { path: path.clone(), source },
+        UnusableDatabase::Sqlite(error) => unusable(&path, error),
     })?;
     Ok(Opened { path, connection, lock })
+}
+
+pub(super) fn unusable(path: &Path, source: rusqlite::Error) -> OpenError {
+    let path = path.to_owned();
+    if is_damage(&source) { OpenError::NotADatabase { path } } else { OpenError::Database { path, source } }
 }
 
 /// Creates what is missing with permissions for its owner only. Returns the path without symbolic links, so that
@@ -101,12 +109,12 @@ fn create_file(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }
 
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
 /// Connections block each other only during checkpoints and recovery.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Number of prepared statements kept by each connection.
 const STATEMENT_CACHE_SIZE: usize = 128;

@@ -19,8 +19,8 @@ use super::error::corrupt;
 use super::live::Lease;
 use crate::StoreResult;
 use crate::clock::Timestamp;
-use crate::ids::{AttemptNumber, IdempotencyKey, JobId, SessionId, TenantId};
-use crate::job::{Job, Label, Origin};
+use crate::ids::{AttemptNumber, IdempotencyKey, JobId, PullId, SessionId, TenantId};
+use crate::job::{AvoidedNode, FailedAttempt, Job, Label, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
@@ -53,7 +53,11 @@ pub(super) struct JobRow {
     pub(super) key: Option<String>,
     pub(super) origin: Option<Origin>,
     pub(super) spec: String,
+    /// The request of the next attempt, if the job was changed while it ran.
+    pub(super) next_spec: Option<String>,
     pub(super) cancel_cause: Option<CancelCause>,
+    pub(super) last_failure: Option<FailedAttempt>,
+    pub(super) avoids: Option<AvoidedNode>,
 }
 
 /// The holder of a job, and the expiry that was set by the claim.
@@ -61,6 +65,7 @@ pub(super) struct JobRow {
 pub(super) struct StoredLease {
     pub(super) session: SessionId,
     pub(super) expires_at: Timestamp,
+    pub(super) pull: Option<PullId>,
 }
 
 /// The result of a completed job, serialized.
@@ -95,10 +100,18 @@ impl JobRow {
         let id = self.id;
         let broken =
             |what: &str, error: &dyn std::fmt::Display| corrupt(format!("{what} of job {id}: {error}"));
+        let scoring = |spec: &str| serde_json::from_str(spec).map_err(|error| broken("the request", &error));
+        // A job that waits has one request: the newest, wherever it is stored.
+        let (spec, next_spec) = match (self.state, self.next_spec) {
+            (State::Pending, Some(next)) => (next, None),
+            (State::Running, next) => (self.spec, next),
+            (_, _) => (self.spec, None),
+        };
         let lease = lease.filter(|lease| self.state == State::Running && lease.attempt == self.attempt);
         Ok(Job {
             id,
-            scoring: serde_json::from_str(&self.spec).map_err(|error| broken("the request", &error))?,
+            scoring: scoring(&spec)?,
+            next_scoring: next_spec.map(|next| scoring(&next)).transpose()?,
             key: self
                 .key
                 .map(|key| IdempotencyKey::new(&key))
@@ -133,6 +146,8 @@ impl JobRow {
             revision: self.revision,
             // A job that an older program cancelled has no stored cause and gets the default one.
             cancel_cause: (self.state == State::Cancelled).then(|| self.cancel_cause.unwrap_or_default()),
+            last_failure: self.last_failure,
+            avoids: self.avoids,
         })
     }
 }

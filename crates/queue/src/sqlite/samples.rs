@@ -13,7 +13,7 @@ use crate::{StoreError, StoreResult};
 /// Samples of the tenant after the cursor, in the order of their creation.
 pub(super) fn samples(
     connection: &Connection,
-    store: &str,
+    life: &str,
     tenant: &TenantId,
     after: &str,
     limit: u32,
@@ -23,7 +23,7 @@ pub(super) fn samples(
     let after = if after.is_empty() {
         0
     } else {
-        let after = cursor::read(after, store, CursorFeed::Samples, newest)?;
+        let after = cursor::read(connection, after, CursorFeed::Samples, newest)?;
         if after < pruned(connection, tenant)? {
             return Err(StoreError::Cursor);
         }
@@ -38,10 +38,10 @@ pub(super) fn samples(
     let mut last = after;
     while let Some(row) = rows.next()? {
         last = row.get(0)?;
-        samples.push((cursor::write(store, CursorFeed::Samples, last), sample(row)?));
+        samples.push((cursor::write(life, CursorFeed::Samples, last), sample(row)?));
     }
     let next = if samples.len() >= limit as usize { last } else { newest };
-    Ok(Samples { samples, next: cursor::write(store, CursorFeed::Samples, next) })
+    Ok(Samples { samples, next: cursor::write(life, CursorFeed::Samples, next) })
 }
 
 fn sample(row: &rusqlite::Row<'_>) -> StoreResult<Sample> {

@@ -26,7 +26,7 @@ pub(super) fn register(
     node: &NewNode,
     digest: [u8; 32],
 ) -> StoreResult<SessionId> {
-    let id = SessionId(tx.new_id());
+    let id = SessionId(tx.new_id(tx.now));
     let capability = encode(&node.capability)?;
     let resource = node.resource.as_ref().map(encode).transpose()?;
     tx.connection

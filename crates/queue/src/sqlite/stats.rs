@@ -13,14 +13,16 @@ use crate::store::TenantStats;
 
 /// One entry for every tenant that has jobs, samples or nodes.
 pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> StoreResult<Vec<TenantStats>> {
-    let mut live: BTreeMap<TenantId, u64> = BTreeMap::new();
+    let mut live: BTreeMap<TenantId, (u64, u64)> = BTreeMap::new();
     for tenant in
         tenants(connection, TenantTable::Jobs)?.into_iter().chain(tenants(connection, TenantTable::Samples)?)
     {
         live.entry(tenant).or_default();
     }
     for node in nodes {
-        *live.entry(node.registration.tenant.clone()).or_default() += 1;
+        let (nodes, quarantined) = live.entry(node.registration.tenant.clone()).or_default();
+        *nodes += 1;
+        *quarantined += u64::from(node.quarantine.is_some());
     }
     let mut counted = connection.prepare_cached(
         "SELECT count(*), min(created_at) FROM jobs INDEXED BY jobs_list WHERE tenant = ?1 AND state = ?2",
@@ -31,10 +33,10 @@ pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> StoreResult<
         })
     };
     live.into_iter()
-        .map(|(tenant, nodes)| {
+        .map(|(tenant, (nodes, quarantined))| {
             let (pending, oldest_pending) = count(&tenant, "pending")?;
             let (running, _) = count(&tenant, "running")?;
-            Ok(TenantStats { tenant, pending, running, oldest_pending, nodes })
+            Ok(TenantStats { tenant, pending, running, oldest_pending, nodes, quarantined })
         })
         .collect()
 }

@@ -1,6 +1,8 @@
 //! The implementation of [`Store`]. Each operation runs on the writer thread or on a reader connection. Rows are
 //! converted to jobs here, on the caller's side.
 
+use std::sync::atomic::Ordering;
+
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 
@@ -9,17 +11,19 @@ use super::error::{NotFinite, corrupt, unavailable};
 use super::report::{ReportOutcome, SerializedReport};
 use super::rows::{self, StoredResult};
 use super::sessions::digest_credentials;
+use super::submit::SubmitOutcome;
 use super::{
     SqliteStore, attempts, cancel, changes, claim, explain, label, list, migrate, prune, report, samples,
-    sessions, stats, submit, sweep,
+    sessions, space, stats, submit, sweep, update,
 };
-use crate::ids::{AttemptNumber, JobId, TenantId};
-use crate::job::{Attempt, Job, Label, NewJob};
+use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
+use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use crate::notification::Notification;
 use crate::store::{
-    Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released,
-    Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted, Supply, Swept, TenantStats,
+    Cancelled, Changes, Claim, Cursor, Explained, Filter, LabelTarget, Labelled, Page, Pruned,
+    QuarantinedNode, Released, Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted,
+    Supply, Swept, TenantStats, Updated,
 };
 use vmafx_job::{CancelCause, ScoreResult};
 
@@ -28,7 +32,10 @@ impl Store for SqliteStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
         let tenant = tenant.clone();
         let spec = serde_json::to_string(&job.scoring).map_err(unavailable)?;
-        self.writer.write(move |tx| submit::submit(tx, &tenant, &job, &spec)).await
+        match self.writer.write_new(move |tx| submit::submit(tx, &tenant, &job, &spec)).await? {
+            SubmitOutcome::Submitted(submitted) => Ok(submitted),
+            SubmitOutcome::KeyReused(job) => Err(StoreError::KeyReused { job }),
+        }
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -64,9 +71,19 @@ impl Store for SqliteStore {
         ended.map(|(row, moved)| Ok(Cancelled { job: row.job(None)?, moved })).transpose()
     }
 
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        let tenant = tenant.clone();
+        let spec = update.scoring.as_ref().map(serde_json::to_string).transpose().map_err(unavailable)?;
+        let updated =
+            self.writer.write(move |tx| update::update(tx, &tenant, id, &update, spec.as_deref())).await?;
+        let Some((row, changed)) = updated else { return Ok(None) };
+        let job = self.jobs_of(vec![row])?.pop().ok_or_else(|| corrupt("a job without a row"))?;
+        Ok(Some(Updated { job, changed }))
+    }
+
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         let (tenant, target) = (tenant.clone(), target.clone());
-        self.writer.write(move |tx| label::label(tx, &tenant, &target, label)).await
+        self.writer.write_new(move |tx| label::label(tx, &tenant, &target, label)).await
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
@@ -90,11 +107,25 @@ impl Store for SqliteStore {
         self.writer.run_in_memory(move |tx| sessions::heartbeat(tx, &tenant, &credentials, &heartbeat)).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
         let (tenant, credentials, backends) = (tenant.clone(), digest_credentials(node), backends.to_vec());
-        Ok(match self.writer.write(move |tx| claim::claim(tx, &tenant, &credentials, &backends)).await? {
+        let claimed =
+            self.writer.write_new(move |tx| claim::claim(tx, &tenant, &credentials, &backends, pull)).await;
+        // No new work is begun while its end could not be stored.
+        if let Err(StoreError::Full { .. }) = claimed {
+            return Ok(Claim::Nothing { next: None });
+        }
+        Ok(match claimed? {
             ClaimOutcome::NoSession => Claim::NoSession,
             ClaimOutcome::Nothing { next } => Claim::Nothing { next },
+            ClaimOutcome::PassedOver { next } => Claim::PassedOver { next },
+            ClaimOutcome::Quarantined { until } => Claim::Quarantined { until },
             ClaimOutcome::Row(row) => Claim::Job(Box::new(row.job(None)?)),
         })
     }
@@ -133,6 +164,16 @@ impl Store for SqliteStore {
         self.writer.write(move |tx| report::release(tx, &tenant, &credentials, job, attempt, &reason)).await
     }
 
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        let (tenant, credentials, pulls) = (tenant.clone(), digest_credentials(node), pulls.to_vec());
+        self.writer.write(move |tx| report::release_pulls(tx, &tenant, &credentials, &pulls)).await
+    }
+
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         self.writer.check()?;
         let now = self.clock.now();
@@ -149,6 +190,7 @@ impl Store for SqliteStore {
             ahead_by_priority: position.by_priority,
             ahead_by_age: position.by_age,
             supply: Supply::by_backend(nodes.iter().map(|node| (&node.registration.capability, node.jobs))),
+            quarantined: QuarantinedNode::among(&nodes.iter().map(super::LiveNode::node).collect::<Vec<_>>()),
         }))
     }
 
@@ -166,16 +208,16 @@ impl Store for SqliteStore {
 
     async fn position(&self, _tenant: &TenantId) -> StoreResult<Cursor> {
         self.writer.check()?;
-        let id = self.id.clone();
-        self.readers.read(move |connection| changes::position(connection, &id)).await
+        let life = self.life.clone();
+        self.readers.read(move |connection| changes::position(connection, &life)).await
     }
 
     async fn changes(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Changes> {
         self.writer.check()?;
-        let (id, tenant, after) = (self.id.clone(), tenant.clone(), after.to_owned());
+        let (life, tenant, after) = (self.life.clone(), tenant.clone(), after.to_owned());
         let changed = self
             .readers
-            .read(move |connection| changes::changes(connection, &id, &tenant, &after, limit))
+            .read(move |connection| changes::changes(connection, &life, &tenant, &after, limit))
             .await?;
         let (cursors, rows): (Vec<_>, Vec<_>) = changed.rows.into_iter().unzip();
         let jobs = cursors.into_iter().zip(self.jobs_of(rows)?).collect();
@@ -184,8 +226,8 @@ impl Store for SqliteStore {
 
     async fn samples(&self, tenant: &TenantId, after: &str, limit: u32) -> StoreResult<Samples> {
         self.writer.check()?;
-        let (id, tenant, after) = (self.id.clone(), tenant.clone(), after.to_owned());
-        self.readers.read(move |connection| samples::samples(connection, &id, &tenant, &after, limit)).await
+        let (life, tenant, after) = (self.life.clone(), tenant.clone(), after.to_owned());
+        self.readers.read(move |connection| samples::samples(connection, &life, &tenant, &after, limit)).await
     }
 
     async fn sweep(&self) -> StoreResult<Swept> {
@@ -225,6 +267,14 @@ impl Store for SqliteStore {
             return Ok(());
         }
         Err(StoreError::Schema { found, needed: migrate::SCHEMA_VERSION, remedy: migrate::REMEDY })
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        space::free_bytes(&self.path)
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

@@ -6,11 +6,18 @@ use uuid::Uuid;
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
 use crate::StoreResult;
+use crate::idempotency::{KeyUse, StoredRequest, decide, digest_of};
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::NewJob;
 use crate::store::Submitted;
 use crate::transition::State;
 use vmafx_job::FailureReason;
+
+/// A reused key is no error of the operation, which would roll back the whole batch.
+pub(super) enum SubmitOutcome {
+    Submitted(Submitted),
+    KeyReused(JobId),
+}
 
 /// Inserts a job, or finds the existing one with the same key. `spec` is the scoring request as JSON.
 pub(super) fn submit(
@@ -18,27 +25,31 @@ pub(super) fn submit(
     tenant: &TenantId,
     job: &NewJob,
     spec: &str,
-) -> StoreResult<Submitted> {
+) -> StoreResult<SubmitOutcome> {
     if let Some(key) = &job.key
-        && let Some(id) = existing_job(tx, tenant, key)?
+        && let Some((id, key_use)) = existing_job(tx, tenant, key, job)?
     {
-        return Ok(Submitted { id, deduplicated: true });
+        return Ok(match key_use {
+            KeyUse::Repeated => SubmitOutcome::Submitted(Submitted { id, deduplicated: true }),
+            KeyUse::Reused => SubmitOutcome::KeyReused(id),
+        });
     }
+    let created_at = tx.state.counters.creation_order.next(tx.now);
     let row = JobRow {
         number: 0,
-        id: JobId(tx.new_id()),
+        id: JobId(tx.new_id(created_at)),
         tenant: tenant.clone(),
         state: State::Pending,
         ready: true,
         backend: job.scoring.backend_name().to_owned(),
         priority: job.priority,
-        created_at: tx.now,
+        created_at,
         seq: tx.next_change(),
         revision: 1,
         attempt: 0,
         lost_attempts: 0,
         max_lost_attempts: job.max_lost_attempts.unwrap_or(tx.policy.max_lost_attempts),
-        updated_at: tx.now,
+        updated_at: created_at,
         started_at: None,
         finished_at: None,
         available_at: None,
@@ -52,21 +63,37 @@ pub(super) fn submit(
         key: job.key.as_ref().map(|key| key.as_str().to_owned()),
         origin: job.origin.clone(),
         spec: spec.to_owned(),
+        next_spec: None,
         cancel_cause: None,
+        last_failure: None,
+        avoids: None,
     };
-    rows::insert(tx.connection, &row)?;
+    let digest = job.key.as_ref().map(|_| digest_of(job));
+    rows::insert(tx.connection, &row, &job.submitter, digest.as_ref())?;
+    tx.state.counters.creation_order.record(created_at);
     tx.state.pending.changed(tenant);
     tx.state.pending.work(tenant, &row.backend);
-    Ok(Submitted { id: row.id, deduplicated: false })
+    Ok(SubmitOutcome::Submitted(Submitted { id: row.id, deduplicated: false }))
 }
+
+/// The job of the submitter, or one from before keys had submitters.
+const EXISTING: &str = "SELECT id, request_digest, origin_cluster, origin_uid FROM jobs \
+     WHERE tenant = ?1 AND key = ?2 AND (submitter = ?3 OR submitter = '') ORDER BY submitter DESC LIMIT 1";
 
 fn existing_job(
     tx: &UnitOfWork<'_>,
     tenant: &TenantId,
     key: &IdempotencyKey,
-) -> rusqlite::Result<Option<JobId>> {
+    new: &NewJob,
+) -> rusqlite::Result<Option<(JobId, KeyUse)>> {
     tx.connection
-        .prepare_cached("SELECT id FROM jobs WHERE tenant = ?1 AND key = ?2")?
-        .query_row([tenant.as_str(), key.as_str()], |row| Ok(JobId(Uuid::from_bytes(row.get(0)?))))
+        .prepare_cached(EXISTING)?
+        .query_row([tenant.as_str(), key.as_str(), &new.submitter], |row| {
+            let digest: Option<Vec<u8>> = row.get(1)?;
+            let (cluster, uid): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
+            let stored =
+                StoredRequest { digest: digest.as_deref(), resource: cluster.as_deref().zip(uid.as_deref()) };
+            Ok((JobId(Uuid::from_bytes(row.get(0)?)), decide(stored, new)))
+        })
         .optional()
 }

@@ -2,7 +2,7 @@
 
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
-use super::{attempts, claim, sessions};
+use super::{attempts, claim, faults, sessions};
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
@@ -28,6 +28,7 @@ pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> StoreResult<SweepOutcome> {
     let last = tx.state.counters.last_sweep.replace(tx.now);
     if needs_renewal(last, tx.now, tx.policy) {
         tx.live.renew(tx.now, tx.policy);
+        claim::shorten_backoffs(tx)?;
         return Ok(SweepOutcome { renewed: true, ..SweepOutcome::default() });
     }
     let mut ended = SweepOutcome::default();
@@ -48,6 +49,7 @@ pub(super) fn sweep(tx: &mut UnitOfWork<'_>) -> StoreResult<SweepOutcome> {
         ended.evicted.push((registration.tenant.clone(), registration.name.clone()));
     }
     claim::end_all_backoffs(tx)?;
+    faults::expire(tx)?;
     Ok(ended)
 }
 
@@ -75,7 +77,8 @@ fn overrun(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<Option<JobRo
     };
     let text = Policy::deadline_text(deadline.since(row.created_at));
     if row.state == State::Running {
-        attempts::end(tx.connection, &row, AttemptOutcome::Failed, &text, tx.now)?;
+        let reason = FailureReason::DeadlineExceeded;
+        attempts::end_with(tx.connection, &row, AttemptOutcome::Failed, (reason, &text), tx.now)?;
         tx.live.end_lease(row.id);
     }
     row.fail(FailureReason::DeadlineExceeded, &text, tx.now);
@@ -90,15 +93,16 @@ fn lose(tx: &mut UnitOfWork<'_>, mut row: JobRow) -> StoreResult<Option<JobRow>>
     tx.live.end_lease(row.id);
     let Some(state) = row.next_state(JobEvent::Lose { lost, allowed }) else { return Ok(None) };
     let text = Policy::lost_text(row.attempt, lost, allowed);
-    attempts::end(tx.connection, &row, AttemptOutcome::Expired, &text, tx.now)?;
+    let reason = FailureReason::NodeLost;
+    attempts::end_with(tx.connection, &row, AttemptOutcome::Expired, (reason, &text), tx.now)?;
     if let Some(token) = token {
         attempts::keep_token(tx.connection, &row, &token)?;
     }
     row.lost_attempts = lost;
     if state == State::Failed {
-        row.fail(FailureReason::NodeLost, &text, tx.now);
+        row.fail(reason, &text, tx.now);
     } else {
-        row.wait(Some(tx.now + tx.policy.backoff(lost)));
+        row.retry(reason, &text, tx.now + tx.policy.backoff(lost));
     }
     tx.store(&mut row)?;
     Ok(Some(row))

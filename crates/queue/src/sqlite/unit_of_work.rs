@@ -7,7 +7,7 @@ use super::live::LiveState;
 use super::pending_notifications::PendingNotifications;
 use super::rows::{self, JobRow};
 use crate::StoreResult;
-use crate::clock::Timestamp;
+use crate::clock::{CreationOrder, Timestamp};
 use crate::policy::Policy;
 
 /// State that is restored when a transaction is rolled back.
@@ -21,12 +21,19 @@ pub(super) struct Counters {
     pub(super) last_sweep: Option<Timestamp>,
     /// No back-off ends before this time; `None` when no job is in back-off.
     pub(super) next_backoff_end: Option<Timestamp>,
+    pub(super) creation_order: CreationOrder,
 }
 
 impl Counters {
     /// The first sweep finds out which jobs are in back-off; until then one is assumed to be due.
     pub(super) fn new(job_seq: i64, sample_seq: i64) -> Self {
-        Self { job_seq, sample_seq, last_sweep: None, next_backoff_end: Some(Timestamp(i64::MIN)) }
+        Self {
+            job_seq,
+            sample_seq,
+            last_sweep: None,
+            next_backoff_end: Some(Timestamp(i64::MIN)),
+            creation_order: CreationOrder::default(),
+        }
     }
 
     pub(super) fn note_backoff(&mut self, until: Timestamp) {
@@ -61,9 +68,9 @@ pub(super) struct UnitOfWork<'a> {
 }
 
 impl UnitOfWork<'_> {
-    /// Ids of one store sort in the order of their creation.
-    pub(super) fn new_id(&self) -> Uuid {
-        let millis = u64::try_from(self.now.0).unwrap_or(0);
+    /// Ids of one store sort by this time, and then in the order of their creation.
+    pub(super) fn new_id(&self, created_at: Timestamp) -> Uuid {
+        let millis = u64::try_from(created_at.0).unwrap_or(0);
         let nanos = u32::try_from(millis % 1000).unwrap_or(0) * 1_000_000;
         Uuid::new_v7(uuid::Timestamp::from_unix(&self.state.ids, millis / 1000, nanos))
     }

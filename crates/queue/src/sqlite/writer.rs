@@ -25,6 +25,7 @@ pub(super) use pacing::BatchPacing;
 
 use super::live::LiveState;
 use super::lock::FileLock;
+use super::space::Reserve;
 use super::unit_of_work::WriterState;
 use crate::clock::Clock;
 use crate::notification::Notifier;
@@ -52,6 +53,7 @@ pub(super) struct Writer {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) notifier: Notifier,
     pub(super) path: PathBuf,
+    pub(super) reserve: Reserve,
     /// Dropped last: the next holder of the lock must find the file closed.
     pub(super) lock: FileLock,
 }

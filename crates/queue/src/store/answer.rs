@@ -6,7 +6,8 @@ use super::Cursor;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
 use crate::job::Job;
-use crate::node::Capability;
+use crate::node::{Capability, Node};
+use crate::quarantine::Quarantine;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submitted {
@@ -23,9 +24,19 @@ pub struct Cancelled {
     pub moved: bool,
 }
 
+#[derive(Clone, Debug, PartialEq)]
+pub struct Updated {
+    /// The job after the call. If it has finished, the update came too late and changed nothing.
+    pub job: Job,
+    /// Whether this call changed the job.
+    pub changed: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labelled {
     NotFound,
+    /// Several other submitters used the key.
+    Ambiguous,
     /// The job failed or was cancelled, so it will never have features.
     Over,
     Stored {
@@ -43,6 +54,16 @@ pub enum Claim {
         /// End of the earliest back-off of a matching job.
         next: Option<Timestamp>,
     },
+    /// Matching jobs can be claimed now, but are kept from this node because it failed them.
+    PassedOver {
+        /// When this node can claim one of them, or a back-off ends.
+        next: Timestamp,
+    },
+    /// The node is quarantined.
+    Quarantined {
+        /// When the node may claim a job on trial.
+        until: Timestamp,
+    },
     /// The claimed job, now running.
     Job(Box<Job>),
 }
@@ -54,7 +75,7 @@ pub enum Reported {
     Fenced,
     /// The report was stored before, or the job is cancelled.
     Repeated,
-    /// The report ended the job.
+    /// The report ended the attempt: the job is final, or pending again.
     Moved {
         /// The job after the report.
         job: Box<Job>,
@@ -121,6 +142,32 @@ pub struct Explained {
     pub ahead_by_age: u64,
     /// By backend of the tenant's connected nodes; the empty name counts every node once.
     pub supply: BTreeMap<String, Supply>,
+    /// Connected nodes that are quarantined, with their backends.
+    pub quarantined: Vec<QuarantinedNode>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuarantinedNode {
+    pub name: String,
+    pub backends: Vec<String>,
+    /// Slots that would be free without the quarantine.
+    pub free_slots: u32,
+    pub quarantine: Quarantine,
+}
+
+impl QuarantinedNode {
+    /// The quarantined ones among these nodes.
+    pub(crate) fn among(nodes: &[Node]) -> Vec<Self> {
+        let quarantined = nodes.iter().filter_map(|node| {
+            Some(Self {
+                name: node.name.clone(),
+                backends: node.capability.backends.clone(),
+                free_slots: node.capability.slots.saturating_sub(node.jobs),
+                quarantine: node.quarantine.clone()?,
+            })
+        });
+        quarantined.collect()
+    }
 }
 
 /// Nodes that serve one backend.
@@ -167,4 +214,6 @@ pub struct TenantStats {
     /// Creation time of the oldest pending job.
     pub oldest_pending: Option<Timestamp>,
     pub nodes: u64,
+    /// Connected nodes that are quarantined.
+    pub quarantined: u64,
 }

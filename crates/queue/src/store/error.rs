@@ -1,5 +1,7 @@
 //! Failures of store operations.
 
+use crate::ids::JobId;
+
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// A failure of the store itself. Refusals such as a missing session are results, not errors.
@@ -17,6 +19,14 @@ pub enum StoreError {
     /// The cursor was issued by another store, or rows after it were removed.
     #[error("the cursor is too old or from another store: begin again without one")]
     Cursor,
+    /// There is no room for anything new; nothing was stored. What ends or cancels a job may still be stored.
+    #[error("the store is full: {remedy}")]
+    Full { remedy: &'static str },
+    /// The submitter used the key for another request before; nothing was stored.
+    #[error(
+        "the idempotency key stands for another request, that of job {job}: use a new key for a new request"
+    )]
+    KeyReused { job: JobId },
     #[error("the store is closed")]
     Closed,
 }
@@ -29,6 +39,8 @@ impl StoreError {
             Self::Corrupt { .. } => "Corrupt",
             Self::Schema { .. } => "Schema",
             Self::Cursor => "Cursor",
+            Self::Full { .. } => "Full",
+            Self::KeyReused { .. } => "KeyReused",
             Self::Closed => "Closed",
         }
     }

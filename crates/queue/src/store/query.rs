@@ -42,7 +42,11 @@ pub struct Page {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelTarget {
     Id(JobId),
-    Key(IdempotencyKey),
+    /// The job that this submitter submitted with the key, or else the only job of the tenant with the key.
+    Key {
+        key: IdempotencyKey,
+        submitter: String,
+    },
 }
 
 /// Limits on what is kept, applied to every tenant separately.

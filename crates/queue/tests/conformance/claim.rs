@@ -111,6 +111,7 @@ pub(crate) async fn a_claimed_job_says_who_holds_it_since_when_and_until_when(q:
         started_at: q.now(),
         ended: None,
         error: String::new(),
+        reason: vmafx_job::FailureReason::Unspecified,
     };
     assert_eq!(q.attempts(id).await, [attempt]);
 }

@@ -122,6 +122,8 @@ pub(crate) async fn a_late_score_ends_a_job_that_nobody_claimed_since_and_nothin
         lost_attempts: 0,
         available_at: None,
         finished_at: Some(q.now()),
+        last_failure: None,
+        avoids: None,
         revision: waiting.revision + 1,
         ..waiting
     };

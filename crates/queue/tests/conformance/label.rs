@@ -1,10 +1,10 @@
 //! Labels and samples.
 
-use vmafx_queue::store::{Filter, LabelTarget, Labelled, Sample, StoreError};
+use vmafx_queue::store::{Filter, Labelled, Sample, StoreError};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId};
 
-use crate::support::build::{job, key, node, pairs, percent, score};
+use crate::support::build::{by_key, job, node, pairs, percent, score};
 use crate::support::fixture::Fixture;
 
 fn sample(job: JobId, features: f64, label: f64) -> Sample {
@@ -84,14 +84,28 @@ pub(crate) async fn a_failed_or_cancelled_job_cannot_be_labelled(q: Fixture) {
 
 pub(crate) async fn a_job_can_be_labelled_by_its_key(q: Fixture) {
     let id = q.submit(job().key("clip 7")).await;
-    let by_key = LabelTarget::Key(key("clip 7"));
-    assert_eq!(q.store.label(&q.tenant, &by_key, percent(40.0)).await.unwrap(), stored(id, false));
+    assert_eq!(
+        q.store.label(&q.tenant, &by_key("clip 7", ""), percent(40.0)).await.unwrap(),
+        stored(id, false)
+    );
     assert_eq!(q.job(id).await.label, Some(percent(40.0)));
+}
+
+pub(crate) async fn a_key_means_the_job_of_the_caller_or_else_the_only_one(q: Fixture) {
+    let label = async |submitter: &str| {
+        q.store.label(&q.tenant, &by_key("k", submitter), percent(4.0)).await.unwrap()
+    };
+    let alices = q.submit(job().key("k").submitter("alice")).await;
+    assert_eq!(label("carol").await, stored(alices, false), "nobody else used the key");
+    let bobs = q.submit(job().key("k").submitter("bob")).await;
+    assert_eq!(label("alice").await, stored(alices, false));
+    assert_eq!(label("bob").await, stored(bobs, false));
+    assert_eq!(label("carol").await, Labelled::Ambiguous);
 }
 
 pub(crate) async fn a_job_that_is_not_there_cannot_be_labelled(q: Fixture) {
     q.submit(job().key("known")).await;
-    let unknown = LabelTarget::Key(key("unknown"));
+    let unknown = by_key("unknown", "");
     assert_eq!(q.store.label(&q.tenant, &unknown, percent(1.0)).await.unwrap(), Labelled::NotFound);
     assert_eq!(q.label(JobId(uuid::Uuid::from_u128(7)), 1.0).await, Labelled::NotFound);
 }

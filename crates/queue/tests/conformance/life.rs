@@ -23,14 +23,17 @@ pub(crate) async fn everything_survives_a_restart(q: Fixture) {
     let jobs = q.list(&Filter::default()).await;
     let attempts = q.attempts(done.id).await;
     let nodes = q.store.nodes(&q.tenant).await.unwrap();
-    let samples = q.samples("", 10).await;
+    let samples = q.all_samples().await;
 
     let q = q.reopened().await;
     assert_eq!(q.list(&Filter::default()).await, jobs);
     assert_eq!(q.attempts(done.id).await, attempts);
     assert_eq!(q.store.nodes(&q.tenant).await.unwrap(), nodes);
-    assert_eq!(q.samples("", 10).await, samples);
-    assert_eq!(q.submitted(job().key("k")).await, Submitted { id: lost, deduplicated: true });
+    assert_eq!(q.all_samples().await, samples);
+    assert_eq!(
+        q.submitted(job().key("k").deadline(seconds(900))).await,
+        Submitted { id: lost, deduplicated: true }
+    );
 }
 
 pub(crate) async fn a_restart_costs_nobody_a_session_or_a_lease(q: Fixture) {
@@ -81,10 +84,11 @@ pub(crate) async fn a_closed_store_says_so(q: Fixture) {
     closed("label", store.label(whose, &target, percent(1.0)).await.err());
     closed("register", store.register(whose, crate::support::build::node("m").0).await.err());
     closed("heartbeat", store.heartbeat(whose, &node.who, Heartbeat::default()).await.err());
-    closed("claim", store.claim(whose, &node.who, &[]).await.err());
+    closed("claim", store.claim(whose, &node.who, &[], None).await.err());
     let report = Report { job: id, attempt: None, result: Ok(score(1.0)) };
     closed("report", store.report(whose, &node.who, report).await.err());
     closed("release", store.release(whose, &node.who, id, 1, "x").await.err());
+    closed("release_pulls", store.release_pulls(whose, &node.who, &[]).await.err());
     closed("explain", store.explain(whose, id).await.err());
     closed("nodes", store.nodes(whose).await.err());
     closed("nodes_with_resource", store.nodes_with_resource().await.err());

@@ -30,6 +30,12 @@ pub(crate) async fn a_lost_job_is_pending_again_after_a_backoff(q: Fixture) {
         lease_expires_at: None,
         updated_at: q.now(),
         revision: waiting.revision,
+        last_failure: Some(vmafx_queue::job::FailedAttempt {
+            attempt: 1,
+            node: "keeper".into(),
+            reason: FailureReason::NodeLost,
+            message: "lease of attempt 1 expired (1 of 3)".into(),
+        }),
         ..taken.clone()
     };
     assert_eq!(waiting, expected);

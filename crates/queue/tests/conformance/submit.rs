@@ -8,9 +8,9 @@ use vmafx_job::{
 };
 use vmafx_queue::store::{Filter, Labelled, Submitted};
 use vmafx_queue::transition::State;
-use vmafx_queue::{Job, JobId};
+use vmafx_queue::{Job, JobId, NewJob, StoreError};
 
-use crate::support::build::{job, key, origin, percent, seconds};
+use crate::support::build::{JobBuilder, job, key, origin, percent, seconds};
 use crate::support::fixture::Fixture;
 
 pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
@@ -70,6 +70,9 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
         deadline_at: Some(q.now() + seconds(90)),
         revision: found.revision,
         cancel_cause: None,
+        last_failure: None,
+        avoids: None,
+        next_scoring: None,
     };
     assert_eq!(found, expected);
     assert_eq!(q.attempts(id).await, []);
@@ -96,7 +99,7 @@ pub(crate) async fn a_known_key_finds_the_first_job_and_stores_nothing(q: Fixtur
     let before = q.job(id).await;
     let cursor = q.position().await;
     q.clock.advance(seconds(5));
-    let again = q.submitted(job().key("k").priority(9).backend("cuda").label(99.0).lost_limit(7)).await;
+    let again = q.submitted(job().key("k").priority(1).label(10.0)).await;
     assert_eq!(again, Submitted { id, deduplicated: true });
     assert_eq!(q.job(id).await, before);
     assert_eq!(q.changed_ids(&cursor).await, []);
@@ -149,11 +152,63 @@ pub(crate) async fn a_key_is_known_after_its_job_has_ended(q: Fixture) {
 
 pub(crate) async fn a_label_with_a_known_key_makes_no_sample(q: Fixture) {
     let node = q.node("n").await;
-    let taken = node.holds(job().key("k")).await;
+    let resource = origin("video", "clip");
+    let taken = node.holds(job().key("k").origin(resource.clone())).await;
     node.complete(&taken).await;
-    q.submit(job().key("k").label(50.0)).await;
+    q.submit(job().key("k").origin(resource).label(50.0)).await;
     assert_eq!(q.all_samples().await, []);
     assert_eq!(q.label(taken.id, 40.0).await, Labelled::Stored { id: taken.id, sampled: true });
+}
+
+pub(crate) async fn a_known_key_with_another_request_is_refused(q: Fixture) {
+    let first = job().key("k").submitter("alice").origin(origin("video", "clip"));
+    let id = q.submit(first.clone()).await;
+    let (before, cursor) = (q.job(id).await, q.position().await);
+    let others = [
+        first.clone().priority(9).origin(origin("video", "another")),
+        first.clone().backend("cuda").origin(origin("video", "another")),
+        JobBuilder(NewJob { origin: None, ..first.0.clone() }),
+    ];
+    for other in others {
+        let refused = q.store.submit(&q.tenant, other.0).await;
+        assert!(matches!(refused, Err(StoreError::KeyReused { job }) if job == id), "{refused:?}");
+    }
+    assert_eq!(q.job(id).await, before);
+    assert_eq!(q.changed_ids(&cursor).await, []);
+    assert_eq!(q.submitted(first).await, Submitted { id, deduplicated: true });
+}
+
+/// Its owner may change a resource between two submissions of its job.
+pub(crate) async fn a_resource_finds_its_job_also_after_it_was_changed(q: Fixture) {
+    let of_resource = job().key("uid").submitter("operator").origin(origin("video", "clip"));
+    let id = q.submit(of_resource.clone()).await;
+    let changed = of_resource.priority(5).deadline(seconds(60)).label(1.0);
+    assert_eq!(q.submitted(changed).await, Submitted { id, deduplicated: true });
+    assert_eq!(q.job(id).await.priority, 0);
+}
+
+pub(crate) async fn nobody_can_take_the_key_of_another_submitter(q: Fixture) {
+    let guessed = q.submitted(job().key("uid").submitter("mallory").origin(origin("video", "clip"))).await;
+    let own = q.submitted(job().key("uid").submitter("operator").origin(origin("video", "clip"))).await;
+    assert!(!own.deduplicated);
+    assert_ne!(own.id, guessed.id);
+}
+
+pub(crate) async fn a_key_without_a_submitter_is_known_to_all(q: Fixture) {
+    let id = q.submit(job().key("k")).await;
+    assert_eq!(q.submitted(job().key("k").submitter("a")).await, Submitted { id, deduplicated: true });
+}
+
+pub(crate) async fn jobs_keep_their_order_when_the_clock_is_set_back(q: Fixture) {
+    let first = q.submit(job()).await;
+    q.clock.turn_back(seconds(600));
+    let second = q.submit(job()).await;
+    assert!(second > first);
+    assert!(q.job(second).await.created_at >= q.job(first).await.created_at);
+    assert_eq!(q.node("n").await.take_all().await, [first, second]);
+    q.clock.turn_back(Duration::from_hours(8));
+    let third = q.submit(job()).await;
+    assert_eq!(q.job(third).await.created_at, q.now(), "a clock that was so wrong is not followed");
 }
 
 pub(crate) async fn an_unknown_job_is_not_there(q: Fixture) {

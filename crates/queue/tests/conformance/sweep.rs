@@ -88,6 +88,38 @@ pub(crate) async fn a_clock_that_jumps_back_costs_nobody_a_lease(q: Fixture) {
     assert_eq!(q.lose_leases(&[&node]).await.requeued.len(), 1);
 }
 
+pub(crate) async fn a_step_of_the_clock_expires_no_lease_and_holds_none_for_ever(q: Fixture) {
+    for step in [seconds(600), Duration::from_hours(8)] {
+        for ahead in [true, false] {
+            let node = q.node("n").await;
+            let taken = node.holds(job()).await;
+            if ahead {
+                q.clock.advance(step);
+            } else {
+                q.clock.turn_back(step);
+            }
+            assert_eq!(q.sweep().await, renewing(), "{step:?}");
+            assert_eq!(node.heartbeat(&[taken.id]).await.unwrap().lost, []);
+            let seen = q.store.nodes(&q.tenant).await.unwrap();
+            assert!(seen.iter().any(|seen| seen.last_seen_at == q.now()), "heartbeats follow the clock");
+            assert_eq!(ids(&q.lose_leases(&[&node]).await.requeued), [taken.id], "{step:?}");
+            q.cancelled(taken.id, "").await;
+        }
+    }
+}
+
+pub(crate) async fn a_clock_that_is_set_back_lengthens_no_backoff_beyond_its_maximum(q: Fixture) {
+    let node = q.node("n").await;
+    let taken = node.holds(job()).await;
+    q.lose_leases(&[&node]).await;
+    q.clock.turn_back(Duration::from_hours(8));
+    assert_eq!(q.sweep().await, renewing());
+    let until = q.job(taken.id).await.available_at.unwrap();
+    assert_eq!(until, q.now() + q.policy().backoff_max);
+    q.pass(q.policy().backoff_max, &[&node]).await;
+    assert_eq!(node.take_all().await, [taken.id]);
+}
+
 pub(crate) async fn a_late_sweep_ends_no_deadline_but_the_next_one_does(q: Fixture) {
     let id = q.submit(job().deadline(seconds(30))).await;
     q.clock.advance(seconds(60));

@@ -2,9 +2,9 @@
 
 use vmafx_job::CancelCause;
 use vmafx_queue::node::HeartbeatReply;
-use vmafx_queue::store::{Filter, LabelTarget, Labelled, Released};
+use vmafx_queue::store::{Filter, Labelled, Released};
 
-use crate::support::build::{job, key, origin, percent, with_ids};
+use crate::support::build::{by_key, job, origin, percent, with_ids};
 use crate::support::fixture::Fixture;
 use crate::support::node::ReportKind;
 
@@ -19,8 +19,8 @@ pub(crate) async fn a_job_of_another_tenant_is_not_there(q: Fixture) {
     assert_eq!(other.store.explain(&other.tenant, id).await.unwrap(), None);
     assert_eq!(other.store.cancel(&other.tenant, id, CancelCause::Requested, "x").await.unwrap(), None);
     assert_eq!(other.label(id, 1.0).await, Labelled::NotFound);
-    let by_key = LabelTarget::Key(key("k"));
-    assert_eq!(other.store.label(&other.tenant, &by_key, percent(1.0)).await.unwrap(), Labelled::NotFound);
+    let of_key = by_key("k", "");
+    assert_eq!(other.store.label(&other.tenant, &of_key, percent(1.0)).await.unwrap(), Labelled::NotFound);
     assert_eq!(q.job(id).await, before);
 }
 

@@ -101,6 +101,7 @@ pub(crate) async fn nodes_are_listed_by_name_and_then_session_with_their_registr
         registered_at: begin,
         last_seen_at: begin + seconds(4),
         jobs: 1,
+        quarantine: None,
     };
     assert_eq!(nodes[2], expected);
 }
@@ -154,14 +155,21 @@ pub(crate) async fn numbers_are_counted_by_tenant(q: Fixture) {
     stats.retain(|of| of.pending + of.running + of.nodes > 0);
     stats.sort_by(|a, b| a.tenant.cmp(&b.tenant));
     assert_eq!(lost.created_at, begin);
-    let ours =
-        TenantStats { tenant: tenant("acme"), pending: 3, running: 1, oldest_pending: Some(begin), nodes: 1 };
+    let ours = TenantStats {
+        tenant: tenant("acme"),
+        pending: 3,
+        running: 1,
+        oldest_pending: Some(begin),
+        nodes: 1,
+        quarantined: 0,
+    };
     let theirs = TenantStats {
         tenant: tenant("other"),
         pending: 1,
         running: 0,
         oldest_pending: Some(oldest),
         nodes: 0,
+        quarantined: 0,
     };
     assert_eq!(stats, [ours, theirs]);
 }

@@ -4,13 +4,14 @@
 //! cursor. Both are compared by their meaning and then cleared.
 
 use vmafx_job::FailureReason;
-use vmafx_queue::Job;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, Released, Reported, Samples, Submitted, Supply,
-    Swept, TenantStats,
+    Swept, TenantStats, Updated,
 };
+use vmafx_queue::transition::State;
+use vmafx_queue::{Job, JobId};
 
 pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
     fn jobs(&mut self) -> Vec<&mut Job> {
@@ -29,9 +30,13 @@ pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
 impl ComparableAnswer for Vec<Attempt> {}
 impl ComparableAnswer for Vec<Node> {}
 
-impl ComparableAnswer for Submitted {
+impl ComparableAnswer for Result<Submitted, JobId> {
     fn labels(&self) -> Vec<&'static str> {
-        vec![if self.deduplicated { "submitted: known" } else { "submitted: new" }]
+        vec![match self {
+            Ok(Submitted { deduplicated: false, .. }) => "submitted: new",
+            Ok(Submitted { deduplicated: true, .. }) => "submitted: known",
+            Err(_) => "submitted: reused key",
+        }]
     }
 }
 
@@ -39,6 +44,7 @@ impl ComparableAnswer for Labelled {
     fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Self::NotFound => "labelled: nothing",
+            Self::Ambiguous => "labelled: several",
             Self::Over => "labelled: too late",
             Self::Stored { sampled: false, .. } => "labelled: beforehand",
             Self::Stored { sampled: true, .. } => "labelled: a sample",
@@ -105,6 +111,22 @@ impl ComparableAnswer for Option<Cancelled> {
     }
 }
 
+impl ComparableAnswer for Option<Updated> {
+    fn jobs(&mut self) -> Vec<&mut Job> {
+        self.iter_mut().map(|it| &mut it.job).collect()
+    }
+
+    fn labels(&self) -> Vec<&'static str> {
+        vec![match self {
+            None => "updated: nothing",
+            Some(Updated { job, .. }) if job.state.is_final() => "updated: too late",
+            Some(Updated { job, .. }) if job.next_scoring.is_some() => "updated: at the next attempt",
+            Some(Updated { changed: true, .. }) => "updated",
+            Some(Updated { changed: false, .. }) => "updated: the same",
+        }]
+    }
+}
+
 impl ComparableAnswer for Option<Explained> {
     fn jobs(&mut self) -> Vec<&mut Job> {
         self.iter_mut().map(|it| &mut it.job).collect()
@@ -130,6 +152,8 @@ impl ComparableAnswer for Claim {
             Self::NoSession => "claim: no session",
             Self::Nothing { next: None } => "claim: nothing",
             Self::Nothing { next: Some(_) } => "claim: a back-off",
+            Self::PassedOver { .. } => "claim: passed over",
+            Self::Quarantined { .. } => "claim: quarantined",
             Self::Job(job) if job.attempt > 2 => "claim: a third attempt",
             Self::Job(_) => "claim: a job",
         }]
@@ -151,6 +175,10 @@ impl ComparableAnswer for Reported {
             Self::Repeated => "reported: again",
             Self::Moved { sampled: true, .. } => "reported: a sample",
             Self::Moved { job, .. } if job.result.is_some() => "reported: a score",
+            Self::Moved { job, .. } if job.state == State::Pending => "reported: a retry",
+            Self::Moved { job, .. } if job.failure_reason == FailureReason::InputNotFound => {
+                "reported: confirmed"
+            }
             Self::Moved { .. } => "reported: a failure",
         }]
     }
@@ -183,7 +211,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 36] = [
+pub(crate) const ALL_LABELS: [&str; 47] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -194,8 +222,11 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "claim: a third attempt",
     "claim: no session",
     "claim: nothing",
+    "claim: passed over",
+    "claim: quarantined",
     "labelled: a sample",
     "labelled: beforehand",
+    "labelled: several",
     "labelled: nothing",
     "labelled: too late",
     "pruned: jobs",
@@ -210,16 +241,24 @@ pub(crate) const ALL_LABELS: [&str; 36] = [
     "reported: a sample",
     "reported: a score",
     "reported: again",
+    "reported: a retry",
+    "reported: confirmed",
     "reported: fenced",
     "reported: no session",
     "samples: some",
     "submitted: known",
     "submitted: new",
+    "submitted: reused key",
     "swept: evicted",
     "swept: renewed",
     "swept: lost too often",
     "swept: out of time",
     "swept: requeued",
+    "updated",
+    "updated: at the next attempt",
+    "updated: nothing",
+    "updated: the same",
+    "updated: too late",
 ];
 
 impl ComparableAnswer for Changes {

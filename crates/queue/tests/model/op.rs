@@ -12,6 +12,7 @@ pub(crate) enum Op {
         priority: i32,
         backend: u8,
         key: Option<u8>,
+        submitter: u8,
         limit: Option<u32>,
         deadline: Option<u64>,
         label: Option<u8>,
@@ -40,6 +41,17 @@ pub(crate) enum Op {
         job: JobChoice,
         attempt: AttemptChoice,
         score: Option<u8>,
+        /// Why there is no score, by number.
+        reason: u8,
+    },
+    /// The node claims jobs and fails each at once.
+    FailInARow {
+        node: u8,
+        /// Why, by number.
+        reason: u8,
+        count: u8,
+        /// Whether the first back-off of the jobs is over.
+        later: bool,
     },
     Release {
         node: u8,
@@ -50,6 +62,15 @@ pub(crate) enum Op {
     Cancel {
         tenant: u8,
         job: JobChoice,
+    },
+    Update {
+        tenant: u8,
+        job: JobChoice,
+        frame_step: Option<u8>,
+        priority: Option<i32>,
+        limit: Option<u32>,
+        /// 0: no deadline.
+        deadline: Option<u64>,
     },
     Label {
         tenant: u8,
@@ -147,20 +168,33 @@ fn submit() -> impl Strategy<Value = Op> {
         -1..=1,
         0..3_u8,
         option::weighted(0.4, 0..3_u8),
+        0..2_u8,
         option::weighted(0.3, 1..=2_u32),
         option::weighted(0.2, prop_oneof![Just(20), Just(70), Just(130)]),
         option::weighted(0.4, 0..=100_u8),
         option::weighted(0.3, 0..2_u8),
     )
-        .prop_map(|(tenant, priority, backend, key, limit, deadline, label, origin)| Op::Submit {
+        .prop_map(|(tenant, priority, backend, key, submitter, limit, deadline, label, origin)| {
+            Op::Submit { tenant, priority, backend, key, submitter, limit, deadline, label, origin }
+        })
+}
+
+fn update() -> impl Strategy<Value = Op> {
+    (
+        0..2_u8,
+        pick(),
+        option::weighted(0.6, 1..4_u8),
+        option::weighted(0.3, -1..=1),
+        option::weighted(0.3, 1..=4_u32),
+        option::weighted(0.2, prop_oneof![Just(0), Just(20), Just(130)]),
+    )
+        .prop_map(|(tenant, job, frame_step, priority, limit, deadline)| Op::Update {
             tenant,
+            job,
+            frame_step,
             priority,
-            backend,
-            key,
             limit,
             deadline,
-            label,
-            origin,
         })
 }
 
@@ -172,8 +206,12 @@ fn of_nodes() -> impl Strategy<Value = Op> {
         8 => (0..6_u8, fault()).prop_map(|(node, fault)| Op::Claim { node, fault }),
         4 => (0..6_u8, fault(), vec(pick(), 0..5), option::of((which(), 0..9_u64)))
             .prop_map(|(node, fault, named, progress)| Op::Heartbeat { node, fault, named, progress }),
-        6 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8))
-            .prop_map(|(node, fault, job, attempt, score)| Op::Report { node, fault, job, attempt, score }),
+        8 => (0..6_u8, fault(), pick(), which(), option::weighted(0.8, 0..=100_u8), 0..6_u8).prop_map(
+            |(node, fault, job, attempt, score, reason)| Op::Report { node, fault, job, attempt, score, reason }
+        ),
+        7 => (0..6_u8, 1..4_u8, 1..=4_u8, any::<bool>()).prop_map(|(node, reason, count, later)| {
+            Op::FailInARow { node, reason, count, later }
+        }),
         2 => (0..6_u8, fault(), pick(), which())
             .prop_map(|(node, fault, job, attempt)| Op::Release { node, fault, job, attempt }),
     ]
@@ -211,6 +249,7 @@ pub(crate) fn op() -> impl Strategy<Value = Op> {
         6 => submit(),
         12 => of_nodes(),
         1 => (0..2_u8, pick()).prop_map(|(tenant, job)| Op::Cancel { tenant, job }),
+        1 => update(),
         2 => (0..2_u8, pick(), option::weighted(0.5, 0..3_u8), 0..=100_u8)
             .prop_map(|(tenant, job, key, value)| Op::Label { tenant, job, key, value }),
         4 => of_readers(),

@@ -1,9 +1,16 @@
 //! Readers skip no change, in whatever order transactions commit.
 
+use std::time::Duration;
+
+use rstest::rstest;
+use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::store::Changes;
 use vmafx_queue::{JobId, Store as _};
+use vmafx_testkit::postgres::PostgresDatabase;
+use vmafx_testkit::wait;
 
-use crate::support::{Raw, cycle, job, node, open, quiet, tenant};
+use crate::frozen::FrozenConnections;
+use crate::support::{Raw, cycle, database, job, node, open, tenant};
 
 fn ids(changes: &Changes) -> Vec<JobId> {
     changes.jobs.iter().map(|(_, job)| job.id).collect()
@@ -18,7 +25,7 @@ fn insert(id: JobId) -> String {
 
 #[tokio::test]
 async fn a_change_that_commits_late_is_not_skipped() {
-    let database = quiet().await;
+    let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let start = store.position(&whose).await.unwrap();
@@ -39,7 +46,7 @@ async fn a_change_that_commits_late_is_not_skipped() {
 
 #[tokio::test]
 async fn a_reader_that_was_held_back_is_notified_again() {
-    let database = quiet().await;
+    let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let start = store.position(&whose).await.unwrap();
@@ -58,7 +65,7 @@ async fn a_reader_that_was_held_back_is_notified_again() {
 
 #[tokio::test]
 async fn a_page_may_end_within_a_transaction() {
-    let database = quiet().await;
+    let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let mut cursor = store.position(&whose).await.unwrap();
@@ -79,7 +86,7 @@ async fn a_page_may_end_within_a_transaction() {
 
 #[tokio::test]
 async fn a_sample_that_commits_late_is_not_skipped() {
-    let database = quiet().await;
+    let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let who = store.register(&whose, node("n")).await.unwrap();
@@ -107,11 +114,83 @@ async fn a_sample_that_commits_late_is_not_skipped() {
 
 #[tokio::test]
 async fn a_cursor_ahead_of_the_database_is_refused() {
-    let database = quiet().await;
+    let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
     let cursor = store.position(&whose).await.unwrap();
     let (name, _) = cursor.split_once('.').unwrap();
     let ahead = format!("{name}.cffffffffffffff.0");
     assert!(matches!(store.changes(&whose, &ahead, 1).await, Err(vmafx_queue::StoreError::Cursor)));
+}
+
+/// A role of another program, with rights of its own in the database of the store.
+async fn another_role(database: &PostgresDatabase) -> String {
+    let admin = Raw::connect(database.superuser_dsn()).await;
+    let name = format!("etl_{}", database.name());
+    admin
+        .run(&format!(
+            "CREATE ROLE {name} LOGIN PASSWORD 'etl'; CREATE SCHEMA etl AUTHORIZATION {name};
+             GRANT pg_write_all_data TO {name}"
+        ))
+        .await;
+    let (_, address) = database.dsn().split_once('@').unwrap();
+    format!("postgres://{name}:etl@{address}")
+}
+
+#[rstest]
+#[case::in_another_database(Neighbour::AnotherDatabase)]
+#[case::of_another_role(Neighbour::AnotherRole)]
+#[case::of_a_superuser(Neighbour::Superuser)]
+#[tokio::test]
+async fn an_open_transaction_of_somebody_else_delays_nothing(#[case] neighbour: Neighbour) {
+    let store_database = database().await;
+    let elsewhere = database().await;
+    let (dsn, table) = match neighbour {
+        Neighbour::AnotherDatabase => (elsewhere.dsn().to_owned(), "kept_open"),
+        Neighbour::AnotherRole => (another_role(&store_database).await, "etl.kept_open"),
+        Neighbour::Superuser => (store_database.superuser_dsn().to_owned(), "public.kept_open"),
+    };
+    let store = open(&store_database).await;
+    let whose = tenant("acme");
+    let who = store.register(&whose, node("n")).await.unwrap();
+    let idle = Raw::connect(&dsn).await;
+    idle.run(&format!("BEGIN; CREATE TABLE {table} ()")).await;
+
+    let start = store.position(&whose).await.unwrap();
+    let done = cycle(&*store, &whose, &who).await;
+    let label = vmafx_queue::job::Label::percent(5.0).unwrap();
+    store.label(&whose, &vmafx_queue::store::LabelTarget::Id(done), label).await.unwrap();
+    assert_eq!(ids(&store.changes(&whose, &start, 10).await.unwrap()), [done]);
+    assert_eq!(store.samples(&whose, "", 10).await.unwrap().samples.len(), 1);
+    idle.run("ROLLBACK").await;
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Neighbour {
+    AnotherDatabase,
+    AnotherRole,
+    Superuser,
+}
+
+/// A controller that is stopped by SIGSTOP says nothing more on its connections, and the server cannot tell why.
+#[tokio::test]
+async fn a_controller_that_is_stopped_within_a_transaction_delays_the_feed_until_the_server_ends_it() {
+    let database = database().await;
+    let store = open(&database).await;
+    let whose = tenant("acme");
+    let frozen = FrozenConnections::before(&database, "UPDATE vmafx.meta SET").await;
+    let stopped = PostgresStore::connect(Options::new(frozen.dsn())).await.unwrap();
+    let mut sweeping = tokio::task::JoinSet::new();
+    sweeping.spawn(async move { drop(stopped.sweep().await) });
+    frozen.until_frozen().await;
+
+    let start = store.position(&whose).await.unwrap();
+    let id = store.submit(&whose, job("")).await.unwrap().id;
+    assert_eq!(
+        ids(&store.changes(&whose, &start, 10).await.unwrap()),
+        [],
+        "held back by the open transaction"
+    );
+    let read = async || ids(&store.changes(&whose, &start, 10).await.unwrap()) == [id];
+    wait::until(Duration::from_mins(1), "the server to end the transaction", read).await.unwrap();
 }

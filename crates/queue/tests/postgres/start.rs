@@ -1,6 +1,7 @@
 //! Opening a store: roles, migrations and TLS.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use rstest::rstest;
 use tokio::task::JoinSet;
@@ -8,6 +9,7 @@ use vmafx_job::CancelCause;
 use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
 use vmafx_queue::{Store as _, StoreError};
 use vmafx_testkit::postgres::PostgresServer;
+use vmafx_testkit::wait;
 
 use crate::support::{Raw, database, job, open, tenant};
 
@@ -37,10 +39,23 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [5; 6]);
+    assert_eq!(versions, [10; 6]);
     let raw = Raw::connect(database.dsn()).await;
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
+
+/// Takes back what the migrations after the third did.
+const UNDO_TO_VERSION_3: &str = "
+DROP INDEX vmafx.jobs_key;
+ALTER TABLE vmafx.jobs DROP COLUMN submitter, DROP COLUMN request_digest, DROP COLUMN cancel_cause;
+CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL;
+DROP TABLE vmafx.lives;
+ALTER TABLE vmafx.meta DROP COLUMN settled_xid;
+ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256, DROP COLUMN reason;
+ALTER TABLE vmafx.jobs DROP COLUMN next_spec, DROP COLUMN lease_pull,
+    DROP COLUMN failed_attempt, DROP COLUMN failed_node, DROP COLUMN failed_reason, DROP COLUMN failed_error,
+    DROP COLUMN avoid_node, DROP COLUMN avoid_until;
+DROP TABLE vmafx.node_faults";
 
 #[tokio::test]
 async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
@@ -52,12 +67,11 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     raw.run(
         "ALTER TABLE vmafx.job_attempts ADD CONSTRAINT job_attempts_job_id_fkey
              FOREIGN KEY (job_id) REFERENCES vmafx.jobs ON DELETE CASCADE;
-         ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256;
-         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
          UPDATE vmafx.meta SET schema_version = 1",
     )
     .await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 5);
+    raw.run(UNDO_TO_VERSION_3).await;
+    assert_eq!(migrate(database.dsn()).await.unwrap(), 10);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);
@@ -81,12 +95,8 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     }
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
-    raw.run(
-        "ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256;
-         ALTER TABLE vmafx.jobs DROP COLUMN cancel_cause;
-         UPDATE vmafx.meta SET schema_version = 3",
-    )
-    .await;
+    raw.run(UNDO_TO_VERSION_3).await;
+    raw.run("UPDATE vmafx.meta SET schema_version = 3").await;
     let store = open(&database).await;
     for (id, error, cause) in expected {
         let job = store.job(&tenant("acme"), id).await.unwrap().unwrap();
@@ -101,7 +111,7 @@ async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let raw = Raw::connect(database.dsn()).await;
     raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
     let error = migrate(database.dsn()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the store's schema has version 99, this program needs 5: "), "{error}");
+    assert!(error.starts_with("the store's schema has version 99, this program needs 10: "), "{error}");
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 2, remedy: "" });
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");
@@ -127,6 +137,37 @@ async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_
     store.cancel(&tenant("acme"), id, CancelCause::Requested, "").await.unwrap();
     let changes = store.changes(&tenant("acme"), &anew, 10).await.unwrap();
     assert_eq!(changes.jobs.len(), 1);
+}
+
+#[tokio::test]
+async fn an_authority_that_is_replaced_is_used_by_the_next_connection() {
+    let database = database().await;
+    let authority = PostgresServer::shared().await.unwrap().ca_file();
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ca.crt");
+    std::fs::copy(&authority, &file).unwrap();
+    let dsn = format!("{}?sslmode=verify-ca&sslrootcert={}", database.dsn(), file.display());
+    let store = PostgresStore::connect(Options::new(dsn)).await.unwrap();
+    let raw = Raw::connect(database.superuser_dsn()).await;
+    let disconnect = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{}'",
+        database.name()
+    );
+
+    // The authority of the server is not in the file any more, so no new connection succeeds.
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new([]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    std::fs::write(&file, params.self_signed(&key).unwrap().pem()).unwrap();
+    let refused = || async {
+        raw.number(&disconnect).await;
+        store.ready().await.is_err()
+    };
+    wait::until(Duration::from_secs(20), "the store to refuse the server", refused).await.unwrap();
+
+    std::fs::copy(&authority, &file).unwrap();
+    let ready = || async { store.ready().await };
+    wait::until(Duration::from_secs(20), "the store to accept the server", ready).await.unwrap();
 }
 
 #[rstest]

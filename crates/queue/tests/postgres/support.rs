@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls};
 use vmafx_job::ScoreResult;
@@ -42,37 +41,6 @@ pub(crate) async fn database() -> PostgresDatabase {
     PostgresServer::shared().await.unwrap().database().await.unwrap()
 }
 
-/// A database on a server that runs no transactions of other tests: an open transaction holds back every reader of
-/// the server, in whatever database.
-pub(crate) struct Quiet {
-    server: &'static PostgresServer,
-    database: PostgresDatabase,
-    _turn: MutexGuard<'static, ()>,
-}
-
-pub(crate) async fn quiet() -> Quiet {
-    static SERVER: OnceCell<PostgresServer> = OnceCell::const_new();
-    static TURN: Mutex<()> = Mutex::const_new(());
-    let turn = TURN.lock().await;
-    let server = SERVER.get_or_try_init(PostgresServer::start).await.unwrap();
-    Quiet { server, database: server.database().await.unwrap(), _turn: turn }
-}
-
-impl Quiet {
-    /// Another database on the same server.
-    pub(crate) async fn another(&self) -> PostgresDatabase {
-        self.server.database().await.unwrap()
-    }
-}
-
-impl std::ops::Deref for Quiet {
-    type Target = PostgresDatabase;
-
-    fn deref(&self) -> &PostgresDatabase {
-        &self.database
-    }
-}
-
 pub(crate) async fn open(database: &PostgresDatabase) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::connect(Options::new(database.dsn())).await.unwrap())
 }
@@ -102,9 +70,9 @@ impl Raw {
 }
 
 pub(crate) async fn take(store: &dyn Store, whose: &TenantId, who: &Credentials) -> StoreResult<Option<Job>> {
-    match store.claim(whose, who, &["cpu".to_owned()]).await? {
+    match store.claim(whose, who, &["cpu".to_owned()], None).await? {
         Claim::Job(job) => Ok(Some(*job)),
-        Claim::Nothing { .. } => Ok(None),
+        Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => Ok(None),
         Claim::NoSession => panic!("a session was lost"),
     }
 }

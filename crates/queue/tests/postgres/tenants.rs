@@ -4,7 +4,8 @@ use vmafx_queue::Store as _;
 
 use crate::support::{Raw, cycle, database, job, node, open, tenant};
 
-const TABLES: [&str; 5] = ["jobs", "job_attempts", "node_sessions", "samples", "samples_removed"];
+const TABLES: [&str; 6] =
+    ["jobs", "job_attempts", "node_faults", "node_sessions", "samples", "samples_removed"];
 
 #[tokio::test]
 async fn the_role_of_the_store_sees_nothing_unless_it_says_for_whom() {
@@ -30,7 +31,7 @@ async fn one_tenant_cannot_see_cancel_or_report_anothers_job_even_by_hand() {
     let store = open(&database).await;
     let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
     let who = store.register(&tenant("acme"), node("n")).await.unwrap();
-    store.claim(&tenant("acme"), &who, &[]).await.unwrap();
+    store.claim(&tenant("acme"), &who, &[], None).await.unwrap();
     let before = store.job(&tenant("acme"), id).await.unwrap();
 
     let raw = Raw::connect(database.dsn()).await;

@@ -114,7 +114,10 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
     let taken = take(store, whose, who).await.unwrap().unwrap();
     store.report(whose, who, done(&taken)).await.unwrap();
     assert_eq!(store.report(whose, who, done(&taken)).await.unwrap(), Reported::Repeated);
-    store.label(whose, &LabelTarget::Key(key), Label::percent(1.0).unwrap()).await.unwrap();
+    store
+        .label(whose, &LabelTarget::Key { key, submitter: String::new() }, Label::percent(1.0).unwrap())
+        .await
+        .unwrap();
     let cancelled = store.submit(whose, job("cuda")).await.unwrap().id;
     store.cancel(whose, cancelled, CancelCause::Requested, "").await.unwrap();
     assert!(store.job(whose, cancelled).await.unwrap().is_some());

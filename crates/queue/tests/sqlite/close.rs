@@ -25,7 +25,7 @@ async fn what_was_acknowledged_before_the_end_is_there_and_the_rest_was_refused(
 }
 
 #[tokio::test]
-async fn a_clean_end_leaves_one_file_and_its_lock() {
+async fn a_clean_end_leaves_one_file_with_its_lock_and_its_reserve() {
     let fixture = Fixture::new();
     let store = fixture.open();
     let id = fixture.submit(&store).await;
@@ -36,5 +36,5 @@ async fn a_clean_end_leaves_one_file_and_its_lock() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["queue.db", "queue.db.lock"]);
+    assert_eq!(names, ["queue.db", "queue.db.lock", "queue.db.reserve"]);
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use futures::future::join_all;
-use vmafx_queue::clock::SteadyClock;
+use vmafx_queue::clock::SystemClock;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::sqlite::{Options, SqliteStore};
 use vmafx_queue::store::{Filter, Page};
@@ -22,8 +22,12 @@ const FILE: &str = "VMAFX_TEST_CRASH_FILE";
 #[ignore = "the victim of another test"]
 async fn victim() {
     let Some(path) = std::env::var_os(FILE) else { return };
-    let options =
-        Options { path: path.into(), policy: Policy::default(), clock: Arc::new(SteadyClock::start()) };
+    let options = Options {
+        path: path.into(),
+        policy: Policy::default(),
+        clock: Arc::new(SystemClock::default()),
+        reserve: 1 << 20,
+    };
     let store = SqliteStore::open(options).unwrap();
     let fixture = Fixture::new();
     let node = fixture.register(&store).await;

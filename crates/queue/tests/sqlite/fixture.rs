@@ -15,6 +15,8 @@ use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
 
 use crate::clock::TestClock;
 
+pub(crate) const RESERVE: u64 = 1 << 20;
+
 /// The directory, clock and tenant of a store.
 pub(crate) struct Fixture {
     directory: TempDir,
@@ -40,7 +42,8 @@ impl Fixture {
     }
 
     pub(crate) fn try_open(&self, path: PathBuf) -> Result<SqliteStore, OpenError> {
-        SqliteStore::open(Options { path, policy: Policy::default(), clock: Arc::new(self.clock.clone()) })
+        let clock = Arc::new(self.clock.clone());
+        SqliteStore::open(Options { path, policy: Policy::default(), clock, reserve: RESERVE })
     }
 
     pub(crate) fn open(&self) -> SqliteStore {
@@ -58,9 +61,9 @@ impl Fixture {
     }
 
     pub(crate) async fn claim(&self, store: &SqliteStore, node: &Credentials) -> Option<Job> {
-        match store.claim(&self.tenant, node, &["cpu".into()]).await.unwrap() {
+        match store.claim(&self.tenant, node, &["cpu".into()], None).await.unwrap() {
             Claim::Job(job) => Some(*job),
-            Claim::Nothing { .. } => None,
+            Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => None,
             Claim::NoSession => panic!("the session is gone"),
         }
     }

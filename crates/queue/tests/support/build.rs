@@ -7,7 +7,7 @@ use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
 use vmafx_queue::job::{Label, Origin};
 use vmafx_queue::node::{Capability, NewNode};
-use vmafx_queue::store::{Filter, Page};
+use vmafx_queue::store::{Filter, LabelTarget, Page};
 use vmafx_queue::transition::State;
 use vmafx_queue::{IdempotencyKey, JobId, NewJob, TenantId};
 
@@ -21,6 +21,11 @@ pub(crate) fn tenant(name: &str) -> TenantId {
 
 pub(crate) fn key(text: &str) -> IdempotencyKey {
     IdempotencyKey::new(text).unwrap()
+}
+
+/// The job of a submitter with this key.
+pub(crate) fn by_key(text: &str, submitter: &str) -> LabelTarget {
+    LabelTarget::Key { key: key(text), submitter: submitter.to_owned() }
 }
 
 pub(crate) fn percent(value: f64) -> Label {
@@ -68,6 +73,11 @@ impl JobBuilder {
 
     pub(crate) fn key(mut self, text: &str) -> Self {
         self.0.key = Some(key(text));
+        self
+    }
+
+    pub(crate) fn submitter(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.0.submitter);
         self
     }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
-use vmafx_queue::job::Attempt;
+use vmafx_queue::job::{Attempt, JobUpdate};
 use vmafx_queue::node::Heartbeat;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
-    Cancelled, Changes, Explained, Filter, LabelTarget, Labelled, Sample, Samples, Submitted, Swept,
+    Cancelled, Changes, Explained, Filter, LabelTarget, Labelled, Sample, Samples, Submitted, Swept, Updated,
 };
 use vmafx_queue::{AttemptNumber, Job, JobId, Store, TenantId};
 
@@ -114,6 +114,10 @@ impl Fixture {
 
     pub(crate) async fn cancelled(&self, id: JobId, reason: &str) -> Cancelled {
         self.store.cancel(&self.tenant, id, CancelCause::Requested, reason).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn updated(&self, id: JobId, update: JobUpdate) -> Updated {
+        self.store.update(&self.tenant, id, update).await.unwrap().unwrap()
     }
 
     pub(crate) async fn label(&self, id: JobId, value: f64) -> Labelled {

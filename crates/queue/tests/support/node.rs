@@ -4,7 +4,7 @@ use vmafx_job::{FailureReason, ScoreResult};
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, Report, SessionToken};
 use vmafx_queue::store::{Claim, Released, Reported};
-use vmafx_queue::{Job, JobId};
+use vmafx_queue::{Job, JobId, PullId};
 
 use super::build::score;
 use super::fixture::Fixture;
@@ -49,7 +49,21 @@ impl TestNode {
     }
 
     pub(crate) async fn claim(&self) -> Claim {
-        self.queue.store.claim(&self.queue.tenant, &self.who, &self.backends).await.unwrap()
+        self.queue.store.claim(&self.queue.tenant, &self.who, &self.backends, None).await.unwrap()
+    }
+
+    /// Claims a job for a pull; panics if there is none.
+    pub(crate) async fn take_for(&self, pull: PullId) -> Job {
+        let store = &self.queue.store;
+        match store.claim(&self.queue.tenant, &self.who, &self.backends, Some(pull)).await.unwrap() {
+            Claim::Job(job) => *job,
+            other => panic!("a job was expected, not {other:?}"),
+        }
+    }
+
+    /// Gives back what the pulls claimed; returns how many jobs.
+    pub(crate) async fn lost(&self, pulls: &[PullId]) -> u64 {
+        self.queue.store.release_pulls(&self.queue.tenant, &self.who, pulls).await.unwrap()
     }
 
     /// Claims a job; panics if there is none.
@@ -90,6 +104,19 @@ impl TestNode {
         (&self.report(Report { job: job.id, attempt: Some(job.attempt), result }).await).into()
     }
 
+    /// Reports a failure with a reason.
+    pub(crate) async fn fail_with(&self, job: &Job, reason: FailureReason, text: &str) -> ReportKind {
+        let result = Err((reason, text.to_owned()));
+        (&self.report(Report { job: job.id, attempt: Some(job.attempt), result }).await).into()
+    }
+
+    /// Submits a job, claims it and fails it.
+    pub(crate) async fn fails_one(&self, reason: FailureReason) -> Job {
+        let taken = self.holds(super::build::job()).await;
+        assert_eq!(self.fail_with(&taken, reason, "broken").await, ReportKind::Moved);
+        taken
+    }
+
     pub(crate) async fn release(&self, job: &Job) -> Released {
         let store = &self.queue.store;
         store.release(&self.queue.tenant, &self.who, job.id, job.attempt, "shutting down").await.unwrap()
@@ -108,6 +135,14 @@ impl TestNode {
     pub(crate) async fn progress(&self, job: &Job, done: u64, total: u64) -> Option<HeartbeatReply> {
         let progress = vec![(job.id, job.attempt, Progress { done, total })];
         self.heartbeat_with(Heartbeat { running: vec![job.id], progress }).await
+    }
+
+    /// Claims a job; submits this one if there is none.
+    pub(crate) async fn take_or(&self, job: super::build::JobBuilder) -> Job {
+        match self.claim().await {
+            Claim::Job(job) => *job,
+            _ => self.holds(job).await,
+        }
     }
 
     /// Submits and claims a job.

@@ -1,8 +1,8 @@
 //! The reference implementation: a queue in plain vectors with linear search, from which every store must be
 //! indistinguishable.
 //!
-//! It has no indexes, batches or transactions, and it uses neither `transition` nor `fence`, so that they are
-//! checked against it too. Time and ids are arguments: the model test passes the ids that the store under test
+//! It has no indexes, batches or transactions, and it uses none of `transition`, `fence`, `verdict` and
+//! `quarantine`, so that they are checked against it too. Time and ids are arguments: the model test passes the ids that the store under test
 //! chose, so that every answer can be compared directly.
 //!
 //! It also decides questions that the documentation of `Store` leaves open:
@@ -13,6 +13,7 @@
 //! - Whether an ended back-off starts again when the clock is set back remains open, because the stores differ.
 //! - Heartbeats, progress and the renewal of leases change no revision and send no notification.
 
+mod faults;
 mod jobs;
 mod nodes;
 mod readers;
@@ -23,14 +24,17 @@ mod work;
 use std::collections::BTreeMap;
 
 pub(crate) use store::ReferenceStore;
+use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Credentials, Node, SessionToken};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
+use vmafx_queue::quarantine::NodeFaults;
 use vmafx_queue::store::Sample;
-use vmafx_queue::{Job, JobId, SessionId, TenantId};
+use vmafx_queue::transition::State;
+use vmafx_queue::{Job, JobId, NewJob, PullId, SessionId, TenantId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
@@ -43,6 +47,10 @@ pub(crate) struct Queue {
     /// Number of changes and samples so far, which is also the position of a reader that has read everything.
     written: u64,
     swept_at: Option<Timestamp>,
+    /// Failures of nodes since their last score.
+    faults: BTreeMap<(TenantId, String), NodeFaults>,
+    /// Creation time of the last job since the store was opened.
+    last_created: Option<Timestamp>,
     /// Notifications that have not been sent yet.
     notifications: Vec<Notification>,
 }
@@ -50,8 +58,12 @@ pub(crate) struct Queue {
 #[derive(Clone, Debug)]
 struct Entry {
     job: Job,
+    /// The submission of the job.
+    request: NewJob,
     /// The session that runs the job.
     holder: Option<SessionId>,
+    /// The pull that claimed the job last.
+    pull: Option<PullId>,
     attempts: Vec<Attempt>,
     /// The token of the session that held the latest attempt when its lease expired.
     expired: Option<SessionToken>,
@@ -87,6 +99,8 @@ impl Queue {
             pruned: BTreeMap::new(),
             written: 0,
             swept_at: None,
+            faults: BTreeMap::new(),
+            last_created: None,
             notifications: vec![],
         }
     }
@@ -95,6 +109,7 @@ impl Queue {
     pub(crate) fn restarted(&self) -> Self {
         let mut found = self.clone();
         found.jobs.iter_mut().for_each(|entry| entry.job.progress = None);
+        found.last_created = None;
         found
     }
 
@@ -122,10 +137,17 @@ impl Queue {
         self.written
     }
 
-    /// Records a change of a job.
+    /// Records a change of a job. A change of its scoring that waited for the end of the attempt takes effect if the job is
+    /// pending again, and has come too late if the job is over.
     fn changed(&mut self, index: usize, now: Timestamp) {
         let number = self.count();
         let entry = &mut self.jobs[index];
+        if entry.job.state != State::Running
+            && let Some(next) = entry.job.next_scoring.take()
+            && entry.job.state == State::Pending
+        {
+            entry.job.scoring = next;
+        }
         entry.changed = number;
         entry.job.revision += 1;
         entry.job.updated_at = now;
@@ -144,14 +166,27 @@ impl Queue {
 
     /// Ends the running attempt, if there is one. The caller sets the state of the job.
     fn end_attempt(&mut self, index: usize, now: Timestamp, outcome: AttemptOutcome, error: &str) {
+        self.end_attempt_with(index, now, outcome, FailureReason::Unspecified, error);
+    }
+
+    fn end_attempt_with(
+        &mut self,
+        index: usize,
+        now: Timestamp,
+        outcome: AttemptOutcome,
+        reason: FailureReason,
+        error: &str,
+    ) {
         let entry = &mut self.jobs[index];
         entry.holder = None;
         entry.job.lease_expires_at = None;
         entry.job.available_at = None;
         entry.job.progress = None;
+        entry.job.avoids = None;
         if let Some(attempt) = entry.attempts.last_mut().filter(|attempt| attempt.ended.is_none()) {
             attempt.ended = Some((now, outcome));
             error.clone_into(&mut attempt.error);
+            attempt.reason = reason;
         }
     }
 

@@ -9,15 +9,17 @@ use async_trait::async_trait;
 use tokio::sync::broadcast;
 use tokio::task::yield_now;
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
-    Retention, Samples, Submitted, Swept, TenantStats,
+    Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
-use vmafx_queue::{AttemptNumber, IdempotencyKey, Job, JobId, NewJob, Store, StoreResult, TenantId};
+use vmafx_queue::{
+    AttemptNumber, IdempotencyKey, Job, JobId, NewJob, PullId, Store, StoreError, StoreResult, TenantId,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -31,12 +33,28 @@ pub(crate) enum Broken {
     SweepGap,
     /// Idempotency keys are ignored.
     Idempotency,
+    /// A key finds its job whatever the request is.
+    KeyDigest,
+    /// All submitters share their keys.
+    KeyOwner,
+    /// A back-off may become as long as the clock was set back.
+    BackoffLimit,
     /// A job may lose one attempt more than allowed.
     LostLimit,
+    /// Every reported failure is final, whoever is at fault.
+    Retries,
+    /// A job may return at once to the node that failed it.
+    Avoidance,
+    /// No node is quarantined.
+    Quarantine,
     /// A released job is cancelled instead of being pending again.
     Release,
     /// A heartbeat extends no lease.
     Leases,
+    /// A job whose assignment was lost keeps its lease.
+    LostPulls,
+    /// A change of a running job takes effect while it runs.
+    Updates,
     /// Submissions and claims read first and write later, so that concurrent calls interfere.
     Atomicity,
 }
@@ -46,6 +64,9 @@ impl Broken {
     pub(crate) fn policy(self, policy: Policy) -> Policy {
         match self {
             Self::SweepGap => Policy { sweep_interval: Duration::from_hours(1), ..policy },
+            Self::Avoidance => Policy { avoid_window: Duration::ZERO, ..policy },
+            Self::Quarantine => Policy { quarantine_after: u32::MAX, ..policy },
+            Self::BackoffLimit => Policy { backoff_max: Duration::from_hours(24), ..policy },
             Self::LostLimit => Policy { max_lost_attempts: policy.max_lost_attempts + 1, ..policy },
             _ => policy,
         }
@@ -92,13 +113,14 @@ impl Sabotage {
         tenant: &TenantId,
         node: &Credentials,
         backends: &[String],
+        pull: Option<PullId>,
     ) -> StoreResult<Claim> {
         let meanwhile = self.claiming.fetch_add(1, Ordering::SeqCst) > 0;
         yield_now().await;
         let last = self.claimed.lock().unwrap().clone().filter(|_| meanwhile);
         let claim = match last {
             Some(job) => Claim::Job(Box::new(job)),
-            None => self.inner.claim(tenant, node, backends).await?,
+            None => self.inner.claim(tenant, node, backends, pull).await?,
         };
         self.claiming.fetch_sub(1, Ordering::SeqCst);
         if let Claim::Job(job) = &claim {
@@ -115,10 +137,16 @@ impl Store for Sabotage {
             Broken::Atomicity => return self.submit_in_two_steps(tenant, job).await,
             Broken::ClaimOrder => job.priority = 0,
             Broken::Idempotency => job.key = None,
+            Broken::KeyOwner => job.submitter.clear(),
             Broken::LostLimit => job.max_lost_attempts = job.max_lost_attempts.map(|limit| limit + 1),
             _ => {}
         }
-        self.inner.submit(tenant, job).await
+        match self.inner.submit(tenant, job).await {
+            Err(StoreError::KeyReused { job }) if self.broken == Broken::KeyDigest => {
+                Ok(Submitted { id: job, deduplicated: true })
+            }
+            other => other,
+        }
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -143,6 +171,18 @@ impl Store for Sabotage {
         self.inner.cancel(tenant, id, cause, reason).await
     }
 
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        let updated = self.inner.update(tenant, id, update).await?;
+        Ok(updated.map(|mut updated| {
+            if self.broken == Broken::Updates
+                && let Some(next) = updated.job.next_scoring.take()
+            {
+                updated.job.scoring = next;
+            }
+            updated
+        }))
+    }
+
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.inner.label(tenant, target, label).await
     }
@@ -163,11 +203,17 @@ impl Store for Sabotage {
         self.inner.heartbeat(tenant, node, heartbeat).await
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
         if self.broken == Broken::Atomicity {
-            return self.claim_in_two_steps(tenant, node, backends).await;
+            return self.claim_in_two_steps(tenant, node, backends, pull).await;
         }
-        let claim = self.inner.claim(tenant, node, backends).await?;
+        let claim = self.inner.claim(tenant, node, backends, pull).await?;
         if let Claim::Job(job) = &claim {
             self.holders.lock().unwrap().insert(job.id, node.clone());
         }
@@ -185,6 +231,12 @@ impl Store for Sabotage {
                 report.attempt = None;
                 let holder = self.holders.lock().unwrap().get(&report.job).cloned();
                 self.inner.report(tenant, holder.as_ref().unwrap_or(node), report).await
+            }
+            Broken::Retries => {
+                if let Err((reason, _)) = &mut report.result {
+                    *reason = vmafx_job::FailureReason::OptionsInvalid;
+                }
+                self.inner.report(tenant, node, report).await
             }
             Broken::Attempts => {
                 report.attempt = None;
@@ -207,6 +259,18 @@ impl Store for Sabotage {
             self.inner.cancel(tenant, job, CancelCause::Requested, reason).await?;
         }
         Ok(released)
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        if self.broken == Broken::LostPulls {
+            return Ok(0);
+        }
+        self.inner.release_pulls(tenant, node, pulls).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
@@ -247,6 +311,14 @@ impl Store for Sabotage {
 
     async fn ready(&self) -> StoreResult<()> {
         self.inner.ready().await
+    }
+
+    fn is_full(&self) -> bool {
+        self.inner.is_full()
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.inner.free_bytes()
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

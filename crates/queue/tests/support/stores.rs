@@ -66,6 +66,7 @@ impl StoreSetup {
                     path: directory.path().join("queue.db"),
                     policy: self.policy,
                     clock: Arc::new(self.clock.clone()),
+                    reserve: 64 << 10,
                 };
                 Arc::new(SqliteStore::open(options).unwrap())
             }

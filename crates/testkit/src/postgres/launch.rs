@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
+use std::{fs, io};
 
 use tokio::process::Command;
 use uuid::Uuid;
@@ -35,6 +36,19 @@ impl PostgresLauncher {
 
     pub(super) fn data(&self) -> PathBuf {
         self.directory.join("data")
+    }
+
+    pub(super) fn backup(&self) -> PathBuf {
+        self.directory.join("backup")
+    }
+
+    /// Replaces a directory with a copy of another, with the same owners and permissions.
+    pub(super) async fn replace_directory(&self, from: &Path, to: &Path) -> Result<(), PostgresError> {
+        if to.exists() {
+            fs::remove_dir_all(to)?;
+        }
+        let copied = Command::new("cp").arg("-a").arg(from).arg(to).stdin(Stdio::null()).status().await?;
+        if copied.success() { Ok(()) } else { Err(io::Error::other("cp -a failed").into()) }
     }
 
     pub(super) fn superuser_dsn(&self, database: &str) -> String {

@@ -41,6 +41,9 @@ struct StateHeader {
     base_bytes: usize,
     #[serde(rename = "marks_bytes")]
     fingerprint_bytes: usize,
+    /// How many of the oldest fingerprints belong to samples that are read again after a restore.
+    #[serde(default)]
+    expected_again: usize,
     learner_bytes: usize,
 }
 
@@ -52,6 +55,7 @@ impl TrainerState {
             base_model: self.base_model.clone(),
             base_bytes: self.base.len(),
             fingerprint_bytes: fingerprints.len(),
+            expected_again: self.fingerprints.expected_again(),
             learner_bytes: self.learner.len(),
         };
         // A struct of strings and integers can always be serialized.
@@ -74,7 +78,8 @@ impl TrainerState {
         }
         Ok(Self {
             cursor: header.cursor,
-            fingerprints: Fingerprints::from_bytes(fingerprints).ok_or(TrainerStateError::Damaged)?,
+            fingerprints: Fingerprints::from_bytes(fingerprints, header.expected_again)
+                .ok_or(TrainerStateError::Damaged)?,
             base_model: header.base_model,
             base: base.to_owned(),
             learner: learner.to_owned(),
@@ -92,6 +97,7 @@ mod tests {
     fn state() -> TrainerState {
         let mut fingerprints = Fingerprints::default();
         fingerprints.add(&Sample { job_id: "j".into(), features: BTreeMap::new(), ground_truth: 3.0 });
+        fingerprints.expect_all_again();
         TrainerState {
             cursor: "store.s7".into(),
             fingerprints,

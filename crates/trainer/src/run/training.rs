@@ -131,18 +131,15 @@ impl TrainingRun {
 
     /// The position advances past each sample, whether it was accepted or refused.
     fn learn_batch(&mut self, batch: &mut Vec<StreamItem>) {
-        for StreamItem { cursor, sample } in batch.drain(..) {
-            if let Some(sample) = sample {
-                match self.current.learner.learn(&sample) {
-                    Ok(_) => self.metrics.learned(),
-                    Err(refusal) => {
-                        tracing::debug!(job_id = sample.job_id, %refusal, "a sample was refused");
-                        self.metrics.refused(refusal.reason());
-                    }
+        for item in batch.drain(..) {
+            let Some(sample) = self.current.position.advance(item) else { continue };
+            match self.current.learner.learn(&sample) {
+                Ok(_) => self.metrics.learned(),
+                Err(refusal) => {
+                    tracing::debug!(job_id = sample.job_id, %refusal, "a sample was refused");
+                    self.metrics.refused(refusal.reason());
                 }
-                self.current.position.fingerprints.add(&sample);
             }
-            self.current.position.cursor = cursor;
         }
         self.publish_counts();
     }

@@ -1,8 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// With a version appended, the name must still be a valid tag.
-const MAX_LENGTH: usize = 100;
+use vmafx_job::limits::MAX_TRAINING_NAME_LENGTH;
 
 /// Name of a run in its registry: letters, digits, `_`, `.` and `-`; it does not start with `.` or `-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,8 +21,10 @@ impl FromStr for RunName {
         if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(allowed) {
             return Err("a tag cannot start with it; use letters, digits, _, . and -, and start with none of the last two".to_owned());
         }
-        if text.len() > MAX_LENGTH {
-            return Err(format!("it is too long for a tag; use at most {MAX_LENGTH} characters"));
+        if text.len() > MAX_TRAINING_NAME_LENGTH {
+            return Err(format!(
+                "it is too long for a tag; use at most {MAX_TRAINING_NAME_LENGTH} characters"
+            ));
         }
         Ok(Self(text.to_owned()))
     }

@@ -1,6 +1,6 @@
 //! Follows the controller's stream, and recovers its position if the controller rejects the cursor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
@@ -14,7 +14,7 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 
 use super::error::SourceError;
-use super::fingerprints::{FingerprintSet, Fingerprints};
+use super::fingerprints::{Fingerprints, fingerprint};
 use crate::learner::Sample;
 use crate::status::{SharedStatus, TrainerMetrics};
 
@@ -31,12 +31,26 @@ pub struct StreamPosition {
     pub fingerprints: Fingerprints,
 }
 
+impl StreamPosition {
+    /// Moves behind an item. Returns its sample, unless that was already learned.
+    pub fn advance(&mut self, item: StreamItem) -> Option<Sample> {
+        if item.begins_again {
+            self.fingerprints.expect_all_again();
+        }
+        self.cursor = item.cursor;
+        let new = item.sample.filter(|sample| !self.fingerprints.is_read_again(sample));
+        new.inspect(|sample| self.fingerprints.add(sample))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamItem {
     /// Continues after this item.
     pub cursor: String,
     /// `None` if there is no sample up to the cursor.
     pub sample: Option<Sample>,
+    /// Whether this is the first item after the controller rejected a cursor: samples that were learned follow again.
+    pub begins_again: bool,
 }
 
 /// Reads samples until the process shuts down.
@@ -67,9 +81,10 @@ impl SampleFollower {
 
     async fn follow(&self, mut position: StreamPosition, items: &mpsc::Sender<StreamItem>) {
         let mut delays = retry_delays();
+        let mut begins_again = false;
         loop {
             let before = position.cursor.clone();
-            let error = match self.read(&mut position, items).await {
+            let error = match self.read(&mut position, &mut begins_again, items).await {
                 Ok(()) => return,
                 Err(error) => error,
             };
@@ -77,10 +92,11 @@ impl SampleFollower {
                 delays = retry_delays();
             }
             self.report_disconnected(&error);
-            if error.is_cursor_out_of_range()
-                && let Err(error) = self.recover_position(&mut position).await
-            {
-                self.report_disconnected(&error);
+            if error.is_cursor_out_of_range() {
+                match self.recover_position(&mut position).await {
+                    Ok(()) => begins_again = true,
+                    Err(error) => self.report_disconnected(&error),
+                }
             }
             tokio::time::sleep(delays.next().unwrap_or(MAX_RETRY_DELAY)).await;
         }
@@ -90,17 +106,16 @@ impl SampleFollower {
     async fn read(
         &self,
         position: &mut StreamPosition,
+        begins_again: &mut bool,
         items: &mpsc::Sender<StreamItem>,
     ) -> Result<(), SourceError> {
         let mut stream = self.open(&position.cursor, true).await?;
         tracing::info!(cursor = position.cursor, "reading samples");
         loop {
-            let item = next(&mut stream).await?.ok_or(SourceError::Closed)?;
+            let mut item = next(&mut stream).await?.ok_or(SourceError::Closed)?;
             self.report_connected();
-            position.cursor.clone_from(&item.cursor);
-            if let Some(sample) = &item.sample {
-                position.fingerprints.add(sample);
-            }
+            item.begins_again = std::mem::take(begins_again);
+            position.advance(item.clone());
             // Waits while the learner is behind; flow control then makes the controller wait.
             if items.send(item).await.is_err() {
                 return Ok(());
@@ -110,12 +125,16 @@ impl SampleFollower {
 
     /// Replaces a cursor that the controller rejected.
     async fn recover_position(&self, position: &mut StreamPosition) -> Result<(), SourceError> {
-        let mut stream = self.open("", false).await?;
-        let recovered = cursor_after_last_known(&mut stream, &position.fingerprints.to_set()).await?;
-        let resumed = if recovered.is_some() {
-            "reading resumed after the last sample that was already learned"
+        let recovered = if position.fingerprints.is_full() {
+            let mut stream = self.open("", false).await?;
+            cursor_before_first_known(&mut stream, &position.fingerprints.to_set()).await?
         } else {
-            "none of its samples was learned before, so reading resumed at the oldest one"
+            None
+        };
+        let resumed = if recovered.is_some() {
+            "reading resumed at the first sample that is known to be learned, and those are skipped"
+        } else {
+            "reading resumed at the oldest sample, and those that were already learned are skipped"
         };
         let notice = format!("the controller rejected the trainer's cursor; {resumed}");
         tracing::warn!(rejected = position.cursor, recovered, "{notice}");
@@ -164,21 +183,24 @@ async fn next(stream: &mut (impl ResponseStream + Unpin)) -> Result<Option<Strea
             features: sample.features,
             ground_truth: sample.ground_truth,
         }),
+        begins_again: false,
     }))
 }
 
-/// Reads the whole stream; returns the cursor after the last sample that is in the set.
-async fn cursor_after_last_known(
+/// The cursor before the first sample with a known fingerprint. Samples before it were learned, and their fingerprints
+/// dropped.
+async fn cursor_before_first_known(
     stream: &mut (impl ResponseStream + Unpin),
-    known: &FingerprintSet,
+    known: &HashSet<u64>,
 ) -> Result<Option<String>, SourceError> {
-    let mut cursor = None;
+    let mut before = String::new();
     while let Some(item) = next(stream).await? {
-        if item.sample.is_some_and(|sample| known.contains(&sample)) {
-            cursor = Some(item.cursor);
+        if item.sample.is_some_and(|sample| known.contains(&fingerprint(&sample))) {
+            return Ok(Some(before));
         }
+        before = item.cursor;
     }
-    Ok(cursor)
+    Ok(None)
 }
 
 trait ResponseStream: Stream<Item = Result<wire::StreamSamplesResponse, Status>> {}
@@ -206,13 +228,13 @@ mod tests {
         wire::StreamSamplesResponse { cursor: format!("c{number}"), sample: Some(sample) }
     }
 
-    fn fingerprints(numbers: &[u32]) -> FingerprintSet {
+    fn fingerprints(numbers: &[u32]) -> Fingerprints {
         let mut fingerprints = Fingerprints::default();
         for number in numbers {
             let features = BTreeMap::new();
             fingerprints.add(&Sample { job_id: number.to_string(), features, ground_truth: 0.0 });
         }
-        fingerprints.to_set()
+        fingerprints
     }
 
     #[tokio::test(start_paused = true)]
@@ -221,25 +243,43 @@ mod tests {
         assert_eq!(error.to_string(), "the controller sent nothing for 45s");
     }
 
+    /// The copy of the store scores job 2 again, after job 7, which it never had before.
+    #[test]
+    fn a_sample_that_was_learned_is_skipped_and_one_between_them_is_not() {
+        let mut position = StreamPosition { cursor: String::new(), fingerprints: fingerprints(&[1, 2, 3]) };
+        let items = [1, 7, 2, 3, 8, 7].map(|number: u32| StreamItem {
+            cursor: format!("c{number}"),
+            sample: Some(Sample { job_id: number.to_string(), features: BTreeMap::new(), ground_truth: 0.0 }),
+            begins_again: number == 1,
+        });
+        let learned = items.map(|item| position.advance(item).map(|sample| sample.job_id));
+        // The last one is a second label with the same value.
+        let expected = [None, Some("7"), None, None, Some("8"), Some("7")];
+        assert_eq!(
+            learned.map(|id| id.as_deref().map(str::to_owned)),
+            expected.map(|id| id.map(str::to_owned))
+        );
+        assert_eq!(position.cursor, "c7");
+    }
+
     #[rstest]
-    #[case::an_older_copy(&[1, 2, 3, 4, 5, 6], Some("c4"))]
-    #[case::with_gaps(&[2, 4], Some("c4"))]
+    #[case::an_older_copy(&[1, 2, 3, 4, 5, 6], Some(""))]
+    #[case::older_ones_were_dropped(&[3, 4], Some("c2"))]
     #[case::nothing_known(&[7, 8], None)]
-    #[case::nothing_learned(&[], None)]
     #[tokio::test]
-    async fn reading_resumes_after_the_last_known_sample(
+    async fn reading_resumes_at_the_first_known_sample(
         #[case] learned: &[u32],
         #[case] expected: Option<&str>,
     ) {
         let end = wire::StreamSamplesResponse { cursor: "end".into(), sample: None };
         let mut stored = stream::iter((1..=4).map(response).chain([end]).map(Ok));
-        let found = cursor_after_last_known(&mut stored, &fingerprints(learned)).await.unwrap();
+        let found = cursor_before_first_known(&mut stored, &fingerprints(learned).to_set()).await.unwrap();
         assert_eq!(found.as_deref(), expected);
     }
 
     #[tokio::test]
     async fn an_interrupted_search_is_an_error() {
         let mut broken = stream::iter([Ok(response(1)), Err(Status::unavailable("gone"))]);
-        assert!(cursor_after_last_known(&mut broken, &fingerprints(&[1])).await.is_err());
+        assert!(cursor_before_first_known(&mut broken, &fingerprints(&[2]).to_set()).await.is_err());
     }
 }

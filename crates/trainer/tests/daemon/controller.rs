@@ -97,6 +97,7 @@ impl Node {
             session_token: self.session.session_token.clone(),
             capability: Some(capability("")),
             wait_ms: 10_000,
+            ..Default::default()
         };
         let job = client.pull_work(request).await.unwrap().into_inner().job.unwrap();
         assert_eq!(job.id, job_id);

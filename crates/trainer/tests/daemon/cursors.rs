@@ -38,7 +38,7 @@ async fn no_sample_is_learned_twice_from_an_older_copy_of_the_store() {
     controller.score_and_label("node-0", &clips[50..]).await;
     let status = trainer.learned(60).await;
     assert!(
-        status["error"].as_str().unwrap().contains("after the last sample that was already learned"),
+        status["error"].as_str().unwrap().contains("those that were already learned are skipped"),
         "{status}"
     );
     assert_eq!(trainer.metric(RESETS).await, Some(1.0));
@@ -69,7 +69,7 @@ async fn a_new_store_is_read_from_its_beginning() {
     controller.server.restart().await.unwrap();
     controller.score_and_label("node-0", &clips[20..]).await;
     let status = trainer.learned(30).await;
-    assert!(status["error"].as_str().unwrap().contains("reading resumed at the oldest one"), "{status}");
+    assert!(status["error"].as_str().unwrap().contains("reading resumed at the oldest sample"), "{status}");
     assert_eq!(trainer.metric(RESETS).await, Some(1.0));
     assert_eq!(trainer.page("/readyz").await.unwrap().0, 200);
 }

@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use vmafx_api::conditions::NodeCondition;
-use vmafx_api::node::{GpuVendor, ManagementPolicy};
+use vmafx_api::node::{GpuVendor, ManagementPolicy, QuarantinedWorkers};
 use vmafx_api::{VmafxNodeSpec, VmafxNodeStatus};
 
 use super::{conditions, count, labels, pod_template, stateful_set, text, time};
@@ -21,22 +21,25 @@ fn vendor() -> impl Strategy<Value = GpuVendor> {
 fn managed() -> impl Strategy<Value = VmafxNodeSpec> {
     let size = (vendor(), 1..=64, option::of("[a-z][a-z0-9./:@-]{0,40}"), any::<bool>(), 0..=1000);
     let pods = (option::of(resources()), option::of(labels()), option::of(vec(toleration(), 0..3)));
-    (size, pods, option::of(pod_template())).prop_map(|(size, pods, pod_template)| {
-        let (gpu_vendor, capacity, image, paused, replicas) = size;
-        let (resources, node_selector, tolerations) = pods;
-        VmafxNodeSpec {
-            gpu_vendor,
-            capacity,
-            image,
-            paused,
-            replicas,
-            management_policy: ManagementPolicy::Managed,
-            resources,
-            node_selector,
-            tolerations,
-            pod_template,
-        }
-    })
+    (size, pods, option::of(pod_template()), option::of(0..=86400)).prop_map(
+        |(size, pods, pod_template, min_ready_seconds)| {
+            let (gpu_vendor, capacity, image, paused, replicas) = size;
+            let (resources, node_selector, tolerations) = pods;
+            VmafxNodeSpec {
+                gpu_vendor,
+                capacity,
+                image,
+                paused,
+                replicas,
+                min_ready_seconds,
+                management_policy: ManagementPolicy::Managed,
+                resources,
+                node_selector,
+                tolerations,
+                pod_template,
+            }
+        },
+    )
 }
 
 /// Under `External` the fields of the workload are not allowed.
@@ -47,6 +50,7 @@ fn external() -> impl Strategy<Value = VmafxNodeSpec> {
         image: None,
         paused: false,
         replicas: 1,
+        min_ready_seconds: None,
         management_policy: ManagementPolicy::External,
         resources: None,
         node_selector: None,
@@ -87,20 +91,34 @@ fn toleration() -> impl Strategy<Value = Toleration> {
         })
 }
 
+fn quarantine() -> impl Strategy<Value = QuarantinedWorkers> {
+    (1..=i32::MAX, 1..=i32::MAX, "[A-Z][a-zA-Z]{0,63}", text()).prop_map(
+        |(workers, connected, reason, message)| QuarantinedWorkers { workers, connected, reason, message },
+    )
+}
+
 fn status() -> impl Strategy<Value = VmafxNodeStatus> {
     let types = NodeCondition::ALL.iter().map(|c| c.as_str()).collect();
-    let agent = (option::of(any::<bool>()), option::of(time()), option::of(count()), option::of(text()));
+    let agent = (
+        option::of(any::<bool>()),
+        option::of(time()),
+        option::of(count()),
+        option::of(text()),
+        option::of(quarantine()),
+    );
     let workload = (option::of(stateful_set()), option::of(count()), option::of(count()), option::of(text()));
-    let rest = (option::of(text()), option::of(any::<i64>()), conditions(types));
+    let rest = (option::of(text()), option::of(any::<i64>()), conditions(types), option::of(time()));
     (agent, workload, rest).prop_map(|(agent, workload, rest)| {
-        let (healthy, last_heartbeat, assigned_jobs, detected_device) = agent;
+        let (healthy, last_heartbeat, assigned_jobs, detected_device, quarantine) = agent;
         let (stateful_set, replicas, ready_replicas, selector) = workload;
-        let (current_image, observed_generation, conditions) = rest;
+        let (current_image, observed_generation, conditions, last_probe_time) = rest;
         VmafxNodeStatus {
             healthy,
             last_heartbeat,
+            last_probe_time,
             assigned_jobs,
             detected_device,
+            quarantine,
             stateful_set,
             replicas,
             ready_replicas,

@@ -45,7 +45,11 @@ fn steps(reason: Reason) -> Steps {
             "Add a VmafxNode with the backend of the job, resume one that is paused, or submit the job with another backend.",
         ],
         Reason::BackingOff => &[
-            "The node of the job was lost; the job is retried automatically. See the nodes: kubectl vmafx get nodes",
+            "The last attempt failed or its node was lost; the job is retried automatically. See the nodes: kubectl vmafx get nodes",
+        ],
+        Reason::NodesQuarantined => &[
+            "Repair what the message names on that node (a volume, credentials, disk, memory); its next job on trial ends the quarantine.",
+            "See all nodes with their last errors: kubectl vmafx get nodes",
         ],
         Reason::Scoring => &["Follow the job: kubectl vmafx wait NAME, or kubectl vmafx logs NAME -f"],
         Reason::BelowMinScore => {
@@ -57,14 +61,17 @@ fn steps(reason: Reason) -> Steps {
         ],
         Reason::InputRefused => &[
             "The clips must be below the scoring roots: VMAFX_SCORING_ROOTS of the controller.",
-            "Move the clips or extend the roots, and submit the job again under another name.",
+            "Extend the roots, and the job is submitted by itself; or move the clips and submit another job.",
         ],
+        Reason::QuotaExceeded => {
+            &["The job is submitted by itself when the quota that the message names has room."]
+        }
         Reason::ScoringFailed => &[
             "The message says what is wrong with the clips; spec.scoring has options for sizes and lengths that differ.",
             "See the node's log: kubectl vmafx logs NAME",
         ],
         Reason::AttemptsExhausted => &[
-            "Nodes were lost while they scored the job, possibly because of it: check their restarts and memory (kubectl get pods).",
+            "Every attempt failed on its node or was lost with it, possibly because of the job: check restarts, memory and disk of the nodes (kubectl get pods).",
             "See the log before the restart (kubectl vmafx logs NAME --previous). spec.backoffLimit is the number of retries.",
         ],
         Reason::DeadlineExceeded => {

@@ -45,6 +45,7 @@ fn every_served_route_is_listed_and_no_other() {
 #[case("ReportResult", "node")]
 #[case("ReleaseJob", "node")]
 #[case("LabelJob", "writer admin")]
+#[case("UpdateJob", "writer admin")]
 #[case("StreamSamples", "reader writer admin")]
 #[case("Explain", "reader writer admin")]
 #[case("ListJobs", "reader writer admin")]

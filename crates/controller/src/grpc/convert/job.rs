@@ -3,6 +3,7 @@
 use vmafx_proto::controller::v1 as wire;
 use vmafx_queue::Job;
 use vmafx_queue::clock::Timestamp;
+use vmafx_queue::job::FailedAttempt;
 use vmafx_queue::transition::State;
 
 use super::resource_ref;
@@ -62,8 +63,17 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         // Only `change` sets it, where a stream can resume.
         cursor: String::new(),
         deadline_at_ms: milliseconds(job.deadline_at),
+        next_scoring: job.next_scoring.map(Into::into),
         cancel_cause: job.cancel_cause.map_or(0, |cause| wire::CancelCause::from(cause).into()),
+        last_failure: job.last_failure.map(failed_attempt),
+        avoid_node: job.avoids.as_ref().map(|avoided| avoided.node.clone()).unwrap_or_default(),
+        avoid_until_ms: milliseconds(job.avoids.map(|avoided| avoided.until)),
     }
+}
+
+fn failed_attempt(failure: FailedAttempt) -> wire::FailedAttempt {
+    let FailedAttempt { attempt, node, reason, message } = failure;
+    wire::FailedAttempt { attempt, node, reason: reason.number(), message }
 }
 
 fn status(state: State) -> wire::JobStatus {

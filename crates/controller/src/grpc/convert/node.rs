@@ -58,6 +58,12 @@ pub(in crate::grpc) fn node(node: Node) -> wire::Node {
         resource: node.resource.map(resource_ref),
         registered_at_ms: node.registered_at.0,
         last_seen_at_ms: node.last_seen_at.0,
+        quarantine: node.quarantine.map(|quarantine| wire::Quarantine {
+            failures: quarantine.failures,
+            until_ms: quarantine.until.0,
+            reason: quarantine.reason.number(),
+            message: quarantine.error,
+        }),
     }
 }
 
@@ -71,6 +77,7 @@ pub(in crate::grpc) fn heartbeat(request: wire::HeartbeatRequest) -> Heartbeat {
         session: session(request.node_id, request.session_token),
         running_job_ids: request.running_job_ids,
         progress: progress.collect(),
+        lost_pull_ids: request.lost_pull_ids,
     }
 }
 
@@ -81,6 +88,8 @@ pub(in crate::grpc) fn pull(request: wire::PullWorkRequest) -> PullWork {
         backends,
         concurrency,
         wait: Duration::from_millis(request.wait_ms.into()),
+        pull_id: request.pull_id,
+        lost_pull_ids: request.lost_pull_ids,
     }
 }
 
@@ -184,11 +193,13 @@ mod tests {
             jobs_running: 1,
             running_job_ids: vec!["j".into()],
             progress: vec![wire::JobProgress { job_id: "j".into(), attempt: 2, progress: Some(progress) }],
+            lost_pull_ids: vec!["p".into()],
         };
         let expected = Heartbeat {
             session: session("n".into(), "t".into()),
             running_job_ids: vec!["j".into()],
             progress: vec![("j".into(), 2, Progress { done: 3, total: 9 })],
+            lost_pull_ids: vec!["p".into()],
         };
         assert_eq!(heartbeat(request), expected);
 
@@ -201,12 +212,16 @@ mod tests {
                 ..Default::default()
             }),
             wait_ms: 1500,
+            pull_id: "p".into(),
+            lost_pull_ids: vec!["q".into()],
         };
         let expected = PullWork {
             session: session("n".into(), "t".into()),
             backends: vec!["cpu".into()],
             concurrency: 2,
             wait: Duration::from_millis(1500),
+            pull_id: "p".into(),
+            lost_pull_ids: vec!["q".into()],
         };
         assert_eq!(pull(request), expected);
     }

@@ -7,7 +7,7 @@ use vmafx_queue::transition::State;
 use super::origin;
 use crate::refusal::Refusal;
 use crate::service::request::{
-    GroundTruth, JobFilter, JobRef, LabelJob, LabelScale, ListJobs, SubmitJob, WatchJobs,
+    GroundTruth, JobFilter, JobRef, LabelJob, LabelScale, ListJobs, SubmitJob, UpdateJob, WatchJobs,
 };
 
 pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<SubmitJob, Refusal> {
@@ -22,6 +22,17 @@ pub(in crate::grpc) fn submit(request: wire::SubmitJobRequest) -> Result<SubmitJ
         active_deadline_seconds: request.active_deadline_seconds,
         ground_truth: request.ground_truth.map(ground_truth).transpose()?,
     })
+}
+
+pub(in crate::grpc) fn update(request: wire::UpdateJobRequest) -> Result<(String, UpdateJob), Refusal> {
+    let scoring = request.scoring.map(ScoringRequest::try_from).transpose();
+    let update = UpdateJob {
+        scoring: scoring.map_err(|error| Refusal::invalid_request("scoring", error))?,
+        priority: request.priority,
+        max_lost_attempts: request.max_lost_attempts,
+        active_deadline_seconds: request.active_deadline_seconds,
+    };
+    Ok((request.job_id, update))
 }
 
 fn ground_truth(truth: wire::GroundTruth) -> Result<GroundTruth, Refusal> {

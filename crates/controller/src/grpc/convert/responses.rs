@@ -30,6 +30,7 @@ fn reason(reason: WaitReason) -> wire::WaitReason {
         WaitReason::BackingOff => wire::WaitReason::BackingOff,
         WaitReason::Busy => wire::WaitReason::Busy,
         WaitReason::Ready => wire::WaitReason::Ready,
+        WaitReason::Quarantined => wire::WaitReason::Quarantined,
     }
 }
 

@@ -174,7 +174,8 @@ pub(in crate::grpc) fn not_scored(state: State, reason: FailureReason, error: &s
         (State::Cancelled, _) => Code::Aborted,
         (_, FailureReason::DeadlineExceeded) => Code::DeadlineExceeded,
         (_, FailureReason::Unspecified | FailureReason::Newer(40..)) => Code::Internal,
-        (_, reason) if reason.is_retryable() => Code::Internal,
+        // What no node could confirm is the clip's fault for the caller, who can do something about it.
+        (_, reason) if reason.confirmed().is_retryable() => Code::Internal,
         _ => Code::FailedPrecondition,
     };
     Status::new(code, format!("no score: {error}"))

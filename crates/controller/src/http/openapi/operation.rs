@@ -95,7 +95,8 @@ impl Operation {
             .refuses(401, "The token is missing or invalid.")
             .refuses(403, "The caller lacks a role, or a clip is outside the scoring roots.")
             .refuses(429, "Too many streams are open.")
-            .refuses(503, "The controller is shutting down.");
+            .refuses(503, "The controller is shutting down.")
+            .refuses(507, "The store is full.");
         Value::Object(all.document)
     }
 }

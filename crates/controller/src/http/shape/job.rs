@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use vmafx_job::{FrameSize, PooledScores, ScoreDetails};
+use vmafx_job::{FailureReason, FrameSize, PooledScores, ScoreDetails};
 use vmafx_queue as queue;
 use vmafx_queue::transition::State;
 
@@ -34,6 +34,9 @@ pub struct Job {
     pub status: Status,
     /// The clips to compare, and how.
     pub scoring: Scoring,
+    /// The scoring of the next attempt, if the job was changed while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_scoring: Option<Scoring>,
     /// Jobs of higher priority are assigned first.
     pub priority: i32,
     /// The idempotency key of the submission.
@@ -47,7 +50,7 @@ pub struct Job {
     pub node: Option<String>,
     /// Number of the latest attempt; 0: none yet.
     pub attempt: u32,
-    /// Attempts that were lost with their node.
+    /// Attempts that were lost with their node, or failed through no fault of the job.
     pub lost_attempts: u32,
     /// The job fails when `lostAttempts` reaches this number.
     pub max_lost_attempts: u32,
@@ -82,7 +85,7 @@ pub struct Job {
     /// When the job completed, failed or was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// End of the back-off after a lost attempt; the job is not assigned before.
+    /// End of the back-off after a lost or failed attempt; the job is not assigned before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_at: Option<String>,
     /// When the lease of the running attempt expires unless its node sends a heartbeat.
@@ -93,6 +96,23 @@ pub struct Job {
     pub deadline_at: Option<String>,
     /// Increases with every change of the job except its progress.
     pub revision: u64,
+    /// The last attempt that failed or was lost and after which the job was requeued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<FailedAttempt>,
+}
+
+/// An attempt after which its job was requeued.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedAttempt {
+    /// Number of the attempt, from 1.
+    pub attempt: u32,
+    /// Name of the node.
+    pub node: String,
+    /// Why the attempt failed, as one word.
+    pub reason: String,
+    /// What went wrong.
+    pub message: String,
 }
 
 /// State of a job.
@@ -191,6 +211,7 @@ impl From<&queue::Job> for Job {
             id: job.id.0,
             status: job.state.into(),
             scoring: Scoring(job.scoring.clone()),
+            next_scoring: job.next_scoring.clone().map(Scoring),
             priority: job.priority,
             idempotency_key: job.key.as_ref().map(ToString::to_string),
             origin: job.origin.clone().map(Into::into),
@@ -213,6 +234,12 @@ impl From<&queue::Job> for Job {
             lease_expires_at: job.lease_expires_at.map(rfc3339),
             deadline_at: job.deadline_at.map(rfc3339),
             revision: job.revision,
+            last_failure: job.last_failure.as_ref().map(|failure| FailedAttempt {
+                attempt: failure.attempt,
+                node: failure.node.clone(),
+                reason: failure.reason.name().to_owned(),
+                message: failure.message.clone(),
+            }),
         }
     }
 }
@@ -258,6 +285,9 @@ pub struct Attempt {
     /// Why the attempt ended without a score.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub error: String,
+    /// The reason of an attempt that failed or was lost, as one word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl From<queue::job::Attempt> for Attempt {
@@ -269,6 +299,7 @@ impl From<queue::job::Attempt> for Attempt {
             ended_at: attempt.ended.map(|(at, _)| rfc3339(at)),
             outcome: attempt.ended.map(|(_, outcome)| outcome.name().to_owned()),
             error: attempt.error,
+            reason: (attempt.reason != FailureReason::Unspecified).then(|| attempt.reason.name().to_owned()),
         }
     }
 }
@@ -277,7 +308,7 @@ impl From<queue::job::Attempt> for Attempt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// `NoNode`, `NoBackend`, `BackingOff`, `Busy` or `Ready`; `None` when the job does not wait.
+    /// `NoNode`, `NoBackend`, `Quarantined`, `BackingOff`, `Busy` or `Ready`; `None` when the job does not wait.
     pub reason: String,
     /// The explanation in sentences, with numbers.
     pub message: String,

@@ -40,6 +40,23 @@ pub struct Node {
     pub registered_at: String,
     /// When the node last called the controller.
     pub last_seen_at: String,
+    /// Present while the node is quarantined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
+}
+
+/// A node that failed several attempts in a row gets no job but one on trial at the end of each pause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Quarantine {
+    /// Attempts that failed in a row through the fault of the node.
+    pub failures: u32,
+    /// When the node gets its next job on trial, at the latest.
+    pub until: String,
+    /// Why the last of these attempts failed, as one word.
+    pub reason: String,
+    /// The message of the last of these attempts.
+    pub message: String,
 }
 
 impl From<queue::Node> for Node {
@@ -55,6 +72,12 @@ impl From<queue::Node> for Node {
             resource: node.resource.map(Into::into),
             registered_at: rfc3339(node.registered_at),
             last_seen_at: rfc3339(node.last_seen_at),
+            quarantine: node.quarantine.map(|quarantine| Quarantine {
+                failures: quarantine.failures,
+                until: rfc3339(quarantine.until),
+                reason: quarantine.reason.name().to_owned(),
+                message: quarantine.error,
+            }),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::ids::IdError;
-use vmafx_queue::job::Label;
+use vmafx_queue::job::{DeadlineUpdate, JobUpdate, Label};
 use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::{IdempotencyKey, Job, JobId, NewJob};
 
@@ -14,7 +14,10 @@ use super::{
     DEFAULT_PAGE_SIZE, MAX_DEADLINE_SECONDS, MAX_JOB_IDS, MAX_LABELS, MAX_LOST_ATTEMPTS, MAX_PAGE_SIZE,
 };
 use crate::refusal::Refusal;
-use crate::service::request::{GroundTruth, JobFilter, LabelScale, ListJobs, StreamSamples, SubmitJob};
+use crate::service::request::{
+    GroundTruth, JobFilter, LabelScale, ListJobs, StreamSamples, SubmitJob, UpdateJob,
+};
+use vmafx_job::ScoringRequest;
 use vmafx_job::limits::MAX_NAME_LENGTH;
 
 /// Longer than any cursor that the store makes.
@@ -27,20 +30,8 @@ pub(in crate::service) fn submit(request: SubmitJob) -> Result<NewJob, Refusal> 
     if let Some(resource) = &request.origin {
         origin("origin", resource)?;
     }
-    if let Some(attempts) = request.max_lost_attempts
-        && !(1..=MAX_LOST_ATTEMPTS).contains(&attempts)
-    {
-        let problem = format!("must be between 1 and {MAX_LOST_ATTEMPTS}");
-        return Err(Refusal::invalid("max_lost_attempts", problem));
-    }
-    let deadline = match request.active_deadline_seconds {
-        0 => None,
-        seconds if seconds <= MAX_DEADLINE_SECONDS => Some(Duration::from_secs(seconds)),
-        _ => {
-            let problem = format!("must be at most {MAX_DEADLINE_SECONDS}");
-            return Err(Refusal::invalid("active_deadline_seconds", problem));
-        }
-    };
+    lost_attempts(request.max_lost_attempts)?;
+    let deadline = deadline(request.active_deadline_seconds)?;
     let key = match request.idempotency_key.as_str() {
         "" => None,
         key => Some(required_key("idempotency_key", key)?),
@@ -50,11 +41,68 @@ pub(in crate::service) fn submit(request: SubmitJob) -> Result<NewJob, Refusal> 
         scoring: request.scoring,
         priority: request.priority,
         key,
+        submitter: String::new(),
         origin: request.origin,
         max_lost_attempts: request.max_lost_attempts,
         deadline,
         label,
     })
+}
+
+/// Validates everything but the scoring roots and that the job compares the same clips.
+pub(in crate::service) fn update(request: UpdateJob) -> Result<JobUpdate, Refusal> {
+    if let Some(scoring) = &request.scoring {
+        scoring.check().map_err(|error| Refusal::invalid_request("scoring", error))?;
+    }
+    lost_attempts(request.max_lost_attempts)?;
+    let deadline = request.active_deadline_seconds.map(deadline).transpose()?;
+    Ok(JobUpdate {
+        scoring: request.scoring,
+        priority: request.priority,
+        max_lost_attempts: request.max_lost_attempts,
+        deadline: deadline.map(|length| length.map_or(DeadlineUpdate::Never, DeadlineUpdate::After)),
+    })
+}
+
+/// Refuses a change of what is compared.
+pub(in crate::service) fn same_comparison(
+    current: &ScoringRequest,
+    requested: &ScoringRequest,
+) -> Result<(), Refusal> {
+    let same = [
+        ("reference", current.reference == requested.reference),
+        ("distorted", current.distorted == requested.distorted),
+        ("model", current.model == requested.model),
+        ("backend", current.backend == requested.backend),
+    ];
+    match same.into_iter().find(|(_, same)| !same) {
+        None => Ok(()),
+        Some((field, _)) => Err(Refusal::invalid(
+            super::path("scoring", field),
+            "cannot be changed; cancel this job and submit a new one",
+        )),
+    }
+}
+
+fn lost_attempts(limit: Option<u32>) -> Result<(), Refusal> {
+    match limit {
+        Some(limit) if !(1..=MAX_LOST_ATTEMPTS).contains(&limit) => {
+            Err(Refusal::invalid("max_lost_attempts", format!("must be between 1 and {MAX_LOST_ATTEMPTS}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// 0 is no deadline.
+fn deadline(seconds: u64) -> Result<Option<Duration>, Refusal> {
+    match seconds {
+        0 => Ok(None),
+        seconds if seconds <= MAX_DEADLINE_SECONDS => Ok(Some(Duration::from_secs(seconds))),
+        _ => {
+            let problem = format!("must be at most {MAX_DEADLINE_SECONDS}");
+            Err(Refusal::invalid("active_deadline_seconds", problem))
+        }
+    }
 }
 
 pub(in crate::service) fn required_key(field: &str, key: &str) -> Result<IdempotencyKey, Refusal> {
@@ -162,10 +210,8 @@ pub(super) fn labels(field: &str, labels: &BTreeMap<String, String>) -> Result<(
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-    use vmafx_job::ScoringRequest;
-
     use super::*;
+    use rstest::rstest;
 
     fn good() -> SubmitJob {
         let scoring =
@@ -192,6 +238,24 @@ mod tests {
     #[case::scoring(SubmitJob { scoring: ScoringRequest::default(), ..good() }, "scoring.reference: is required")]
     fn a_refusal_names_the_field_and_the_rule(#[case] asked: SubmitJob, #[case] expected: &str) {
         assert_eq!(submit(asked).unwrap_err().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::attempts(UpdateJob { max_lost_attempts: Some(0), ..UpdateJob::default() }, "max_lost_attempts: must be between 1 and 101")]
+    #[case::deadline(UpdateJob { active_deadline_seconds: Some(u64::MAX), ..UpdateJob::default() }, "active_deadline_seconds: must be at most 3153600000")]
+    #[case::scoring(UpdateJob { scoring: Some(ScoringRequest::default()), ..UpdateJob::default() }, "scoring.reference: is required")]
+    fn an_update_follows_the_rules_of_a_submission(#[case] asked: UpdateJob, #[case] expected: &str) {
+        assert_eq!(update(asked).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn another_comparison_is_another_job() {
+        let current = good().scoring;
+        let longer = ScoringRequest { report_uri: Some("/r.json".into()), ..current.clone() };
+        assert_eq!(same_comparison(&current, &longer), Ok(()));
+        let other = ScoringRequest { model: Some("m".into()), ..current.clone() };
+        let refusal = same_comparison(&current, &other).unwrap_err().to_string();
+        assert_eq!(refusal, "scoring.model: cannot be changed; cancel this job and submit a new one");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use vmafx_job::Backend;
 use vmafx_job::limits::MAX_NAME_LENGTH;
+use vmafx_queue::PullId;
 use vmafx_queue::node::{self, NewNode};
 use vmafx_queue::policy::{MAX_BACKENDS, MAX_HEARTBEAT_JOBS};
 
@@ -12,6 +13,9 @@ use crate::refusal::Refusal;
 use crate::service::request::{DeclaredCapability, Heartbeat, PullWork, RegisterNode};
 
 const MAX_VENDOR_LENGTH: usize = 64;
+
+/// Pulls that one call may name as lost: more than a node has slots, since a slot loses one at a time.
+const MAX_LOST_PULLS: usize = 64;
 
 pub(in crate::service) fn register(request: RegisterNode) -> Result<NewNode, Refusal> {
     required_identifier("name", &request.name, MAX_NAME_LENGTH)?;
@@ -29,10 +33,22 @@ pub(in crate::service) fn register(request: RegisterNode) -> Result<NewNode, Ref
     Ok(NewNode { name: request.name, capability, resource: request.resource })
 }
 
-/// Returns the number of slots of the node.
-pub(in crate::service) fn pull(request: &PullWork) -> Result<u32, Refusal> {
+/// Returns the number of slots of the node, and the id of the pull.
+pub(in crate::service) fn pull(request: &PullWork) -> Result<(u32, Option<PullId>), Refusal> {
     backends(&request.backends)?;
-    slots(request.concurrency)
+    let pull = match request.pull_id.as_str() {
+        "" => None,
+        id => Some(id.parse().map_err(|_| Refusal::invalid("pull_id", "must be a UUID"))?),
+    };
+    Ok((slots(request.concurrency)?, pull))
+}
+
+pub(in crate::service) fn lost_pulls(ids: &[String]) -> Result<Vec<PullId>, Refusal> {
+    at_most("lost_pull_ids", ids.len(), MAX_LOST_PULLS)?;
+    let parse = |(index, id): (usize, &String)| {
+        id.parse().map_err(|_| Refusal::invalid(format!("lost_pull_ids[{index}]"), "must be a UUID"))
+    };
+    ids.iter().enumerate().map(parse).collect()
 }
 
 /// A malformed job id is not refused: the response lists it as lost.
@@ -96,6 +112,17 @@ mod tests {
     #[case::device(with(DeclaredCapability { device: "a\nb".into(), ..DeclaredCapability::default() }), "capability.device: must not contain control characters")]
     fn a_refusal_names_the_field_and_the_rule(#[case] asked: RegisterNode, #[case] expected: &str) {
         assert_eq!(register(asked).unwrap_err().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::not_a_uuid("p", &[], "pull_id: must be a UUID")]
+    #[case::a_lost_one("", &["0192d3f4-0000-7000-8000-000000000001", ""], "lost_pull_ids[1]: must be a UUID")]
+    #[case::many("", &["p"; 65], "lost_pull_ids: must have at most 64 items")]
+    fn a_pull_has_an_id_or_none(#[case] id: &str, #[case] lost: &[&str], #[case] expected: &str) {
+        let lost: Vec<String> = lost.iter().map(|&id| id.to_owned()).collect();
+        let request = PullWork { pull_id: id.to_owned(), ..PullWork::default() };
+        let refused = pull(&request).map(drop).and(lost_pulls(&lost).map(drop)).unwrap_err();
+        assert_eq!(refused.to_string(), expected);
     }
 
     #[test]

@@ -16,12 +16,7 @@ const JOBS: usize = 200;
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> {
     fixture.scale_pool(2).await?;
-    let mut node = FaultFixture::node("broken", 1);
-    let template = &mut node["spec"]["podTemplate"]["spec"];
-    template["volumes"] = json!([]);
-    template["containers"][0]["volumeMounts"] = json!([]);
-    fixture.kubectl.apply(&node.to_string()).await?;
-    fixture.kubectl.wait("jsonpath={.status.readyReplicas}=1", NODE).await?;
+    add(fixture).await?;
     let started = Instant::now();
     fixture.submit(BATCH_NAME, JOBS).await?;
     let verified = fixture.verify_batch(BATCH_NAME).await;
@@ -35,8 +30,22 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
         if quarantined { Ok(()) } else { Err(format!("{conditions:?}")) }
     };
     wait::until(STEP_TIMEOUT, "the broken worker to be shown as quarantined", shown).await?;
-    fixture.kubectl.run(&["delete", NODE, "--timeout=120s"]).await?;
+    remove(fixture).await?;
     fixture.scale_pool(3).await?;
     ensure!(summary.scores == JOBS, "{summary}");
     Ok(summary)
+}
+
+/// Adds a worker without the volume with the clips.
+pub(super) async fn add(fixture: &FaultFixture<'_>) -> Result<()> {
+    let mut node = FaultFixture::node("broken", 1);
+    let template = &mut node["spec"]["podTemplate"]["spec"];
+    template["volumes"] = json!([]);
+    template["containers"][0]["volumeMounts"] = json!([]);
+    fixture.kubectl.apply(&node.to_string()).await?;
+    fixture.kubectl.wait("jsonpath={.status.readyReplicas}=1", NODE).await
+}
+
+pub(super) async fn remove(fixture: &FaultFixture<'_>) -> Result<()> {
+    fixture.kubectl.run(&["delete", NODE, "--timeout=120s"]).await.map(drop)
 }

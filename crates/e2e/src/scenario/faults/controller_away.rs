@@ -7,7 +7,6 @@ use serde_json::json;
 use vmafx_testkit::wait;
 
 use super::fixture::FaultFixture;
-use super::plan::Role;
 use super::summary::FaultSummary;
 use crate::platform::STEP_TIMEOUT;
 
@@ -15,7 +14,6 @@ const BATCH_NAME: &str = "away";
 /// As many as the pool has slots, so that all of them run when the controllers stop.
 const JOBS: usize = 6;
 const AWAY: Duration = Duration::from_mins(5);
-const DEPLOYMENT: &str = "deployment/vmafx-controller";
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> {
     let mut batch = fixture.long_batch(BATCH_NAME, JOBS).await?;
@@ -29,10 +27,9 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
         if running == JOBS { Ok(()) } else { Err(format!("{running} run")) }
     };
     wait::until(STEP_TIMEOUT, "all jobs to run", running).await?;
-    fixture.kubectl.run(&["scale", DEPLOYMENT, "--replicas=0"]).await?;
+    fixture.scale_controllers(0).await?;
     fixture.hold("no controller runs", AWAY).await;
-    fixture.kubectl.run(&["scale", DEPLOYMENT, "--replicas=2"]).await?;
-    fixture.until_ready(Role::Controller, 2).await?;
+    fixture.scale_controllers(2).await?;
     let healed = Instant::now();
     let verified = fixture.verify_batch(BATCH_NAME).await;
     let summary = fixture.summary(BATCH_NAME, healed.elapsed()).await?;

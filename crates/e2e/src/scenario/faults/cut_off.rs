@@ -19,10 +19,8 @@ const BEFORE: usize = 4;
 const CUT: Duration = Duration::from_secs(75);
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> {
-    let pods = fixture.live_pods(Role::Node).await?;
-    let pod = pods.first().context("there is no node")?;
-    let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
-    let address = address.context("the node has no address")?;
+    let node = fixture.live_pods(Role::Node).await?.first().context("there is no node")?.name_any();
+    let address = fixture.pod_address(Role::Node, 0).await?;
     let batch = fixture.long_batch(BATCH_NAME, JOBS).await?;
     fixture.create(&batch).await?;
     fixture.history.until_ended(BATCH_NAME, BEFORE, CUT).await?;
@@ -35,7 +33,6 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
     verified.with_context(|| summary.to_string())?;
     fixture.submit(AFTERWARDS, FEW).await?;
     fixture.verify_batch(AFTERWARDS).await?;
-    let node = pod.name_any();
     let jobs = fixture.queue.jobs().await?;
     let again = jobs.iter().flat_map(|job| &job.attempts).filter(|attempt| attempt.node == node);
     let last = again.map(|attempt| attempt.started_at).max().unwrap_or_default();

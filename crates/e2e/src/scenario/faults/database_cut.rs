@@ -18,9 +18,7 @@ const MAX_IDLE_MS: i64 = 15_000;
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> {
     let port = fixture.platform.external_services().await?.database_port()?;
-    let pods = fixture.live_pods(Role::Controller).await?;
-    let address = pods.first().and_then(|pod| pod.status.as_ref()?.pod_ip.clone());
-    let address = address.context("there is no controller with an address")?;
+    let address = fixture.pod_address(Role::Controller, 0).await?;
     let batch = fixture.long_batch(BATCH_NAME, JOBS).await?;
     fixture.create(&batch).await?;
     fixture.history.until_ended(BATCH_NAME, BEFORE, CUT).await?;

@@ -180,6 +180,23 @@ impl<'a> FaultFixture<'a> {
         self.until_ready(Role::Node, replicas).await
     }
 
+    /// Changes the number of controllers, and waits until they are ready or gone.
+    pub(super) async fn scale_controllers(&self, replicas: usize) -> Result<()> {
+        let deployment = format!("deployment/{RELEASE}-controller");
+        self.kubectl.run(&["scale", &deployment, &format!("--replicas={replicas}")]).await?;
+        self.until_ready(Role::Controller, replicas).await
+    }
+
+    /// The address of a Pod of a role; `which` is taken modulo their number.
+    pub(super) async fn pod_address(&self, role: Role, which: usize) -> Result<String> {
+        let pods = self.live_pods(role).await?;
+        let addresses: Vec<_> = pods.iter().filter_map(|pod| pod.status.as_ref()?.pod_ip.clone()).collect();
+        let chosen = which.checked_rem(addresses.len()).and_then(|index| addresses.get(index));
+        chosen
+            .cloned()
+            .with_context(|| format!("there is no Pod of role {} with an address", role.component()))
+    }
+
     /// Keeps a fault for as long as the scenario demands.
     pub(super) async fn hold(&self, what: &str, duration: Duration) {
         println!("        {what} for {} s", duration.as_secs());

@@ -13,7 +13,7 @@ use super::plan::{Fault, FaultKind, fault_plan};
 use crate::steps::Steps;
 
 /// Environment variable with the seed of a run that is to be repeated.
-const SEED: &str = "VMAFX_E2E_SEED";
+pub(super) const SEED: &str = "VMAFX_E2E_SEED";
 const BATCH_NAME: &str = "inject";
 const JOBS: usize = 500;
 /// Rounds of faults, spread over the batch: the first before any job has ended, the last while some are left.
@@ -84,7 +84,7 @@ async fn delete(fixture: &FaultFixture<'_>, pod: &Pod, how: &DeleteParams) -> Re
 }
 
 /// The seed from the environment, else a new one in every run.
-fn seed() -> Result<u64> {
+pub(super) fn seed() -> Result<u64> {
     match std::env::var(SEED) {
         Ok(text) => text.parse().with_context(|| format!("{SEED} must be a number")),
         Err(_) => Ok(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()),

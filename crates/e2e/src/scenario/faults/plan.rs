@@ -72,6 +72,56 @@ pub(super) fn fault_plan(seed: u64, rounds: usize) -> Vec<Vec<Fault>> {
     (0..rounds).map(|round| (0..=round % 2).map(|_| fault()).collect()).collect()
 }
 
+/// A fault of the run over all faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Disturbance {
+    Pod(Fault),
+    /// No controller runs for a while.
+    ControllersAway,
+    /// One controller cannot reach Postgres.
+    ControllerCut {
+        which: usize,
+    },
+    /// One worker cannot reach the controllers.
+    WorkerCut {
+        which: usize,
+    },
+    /// The object store answers 503.
+    StoreErrors,
+}
+
+impl fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pod(fault) => fault.fmt(f),
+            Self::ControllersAway => f.write_str("all controllers away"),
+            Self::ControllerCut { .. } => f.write_str("controller cut off from Postgres"),
+            Self::WorkerCut { .. } => f.write_str("worker cut off from the controllers"),
+            Self::StoreErrors => f.write_str("object store answers 503"),
+        }
+    }
+}
+
+/// Every fault of a Pod once, and every other fault twice, in random order.
+pub(super) fn disturbance_plan(seed: u64) -> Vec<Disturbance> {
+    let pods = fault_plan(seed, 6).into_iter().flatten().map(Disturbance::Pod);
+    let mut rng = SplitMix64(seed);
+    let mut due: Vec<_> = pods.collect();
+    for _ in 0..2 {
+        due.extend([
+            Disturbance::ControllersAway,
+            Disturbance::ControllerCut { which: rng.below(1 << 16) },
+            Disturbance::WorkerCut { which: rng.below(1 << 16) },
+            Disturbance::StoreErrors,
+        ]);
+    }
+    let mut plan = Vec::new();
+    while !due.is_empty() {
+        plan.push(due.swap_remove(rng.below(due.len())));
+    }
+    plan
+}
+
 /// The `SplitMix64` generator: the same numbers on every machine.
 struct SplitMix64(u64);
 
@@ -108,6 +158,17 @@ mod tests {
             chosen.dedup();
             assert_eq!(chosen.len(), 9, "seed {seed}");
         }
+    }
+
+    #[test]
+    fn every_disturbance_is_planned() {
+        let plan = disturbance_plan(5);
+        assert_eq!(plan, disturbance_plan(5));
+        assert_ne!(plan, disturbance_plan(6));
+        let mut names: Vec<_> = plan.iter().map(ToString::to_string).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!((plan.len(), names.len()), (17, 13));
     }
 
     #[test]

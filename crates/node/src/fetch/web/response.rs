@@ -27,7 +27,8 @@ pub(crate) fn status_problem(status: StatusCode) -> FetchProblem {
         413 => FetchProblem::RefusedAsTooLarge(text),
         200..=299 => FetchProblem::NotFound(format!("{text} without a file")),
         300..=399 => FetchProblem::BareRedirect(text),
-        _ => FetchProblem::Denied(text),
+        401 | 403 | 407 => FetchProblem::Denied(text),
+        _ => FetchProblem::Refused(text),
     }
 }
 
@@ -106,8 +107,8 @@ mod tests {
     #[case(404, FailureReason::InputNotFound, false)]
     #[case(410, FailureReason::InputNotFound, false)]
     #[case(204, FailureReason::InputNotFound, false)]
-    #[case(401, FailureReason::InputDenied, false)]
-    #[case(403, FailureReason::InputDenied, false)]
+    #[case(401, FailureReason::InputDeniedOnNode, false)]
+    #[case(403, FailureReason::InputDeniedOnNode, false)]
     #[case(400, FailureReason::InputDenied, false)]
     #[case(451, FailureReason::InputDenied, false)]
     #[case(304, FailureReason::InputDenied, false)]

@@ -41,9 +41,9 @@ fn start(kind: ErrorKind) -> InputError {
 }
 
 #[rstest]
-#[case(InputError::Open { path: path(), source: io(ErrorKind::NotFound) }, FailureReason::InputNotFound)]
-#[case(InputError::Open { path: path(), source: io(ErrorKind::NotADirectory) }, FailureReason::InputNotFound)]
-#[case(InputError::Open { path: path(), source: io(ErrorKind::PermissionDenied) }, FailureReason::InputDenied)]
+#[case(InputError::Open { path: path(), source: io(ErrorKind::NotFound) }, FailureReason::InputMissingOnNode)]
+#[case(InputError::Open { path: path(), source: io(ErrorKind::NotADirectory) }, FailureReason::InputMissingOnNode)]
+#[case(InputError::Open { path: path(), source: io(ErrorKind::PermissionDenied) }, FailureReason::InputDeniedOnNode)]
 #[case(InputError::Open { path: path(), source: io(ErrorKind::StaleNetworkFileHandle) }, FailureReason::SourceUnreachable)]
 #[case(InputError::NotAFile { path: path() }, FailureReason::InputInvalid)]
 #[case(InputError::Read { path: path(), frame: 1, source: io(ErrorKind::TimedOut) }, FailureReason::SourceUnreachable)]
@@ -95,8 +95,8 @@ fn no_json() -> serde_json::Error {
 
 #[rstest]
 #[case(model(ModelError::Unknown { name: name(), nearest: Vec::new() }), FailureReason::ModelNotFound)]
-#[case(model(ModelError::Read { path: path(), source: io(ErrorKind::NotFound) }), FailureReason::ModelNotFound)]
-#[case(model(ModelError::Read { path: path(), source: io(ErrorKind::PermissionDenied) }), FailureReason::ModelInvalid)]
+#[case(model(ModelError::Read { path: path(), source: io(ErrorKind::NotFound) }), FailureReason::ModelMissingOnNode)]
+#[case(model(ModelError::Read { path: path(), source: io(ErrorKind::PermissionDenied) }), FailureReason::ModelMissingOnNode)]
 #[case(model(ModelError::Json { model: name(), source: no_json() }), FailureReason::ModelInvalid)]
 #[case(model(ModelError::Damaged { model: name(), problem: name() }), FailureReason::ModelInvalid)]
 #[case(model(ModelError::Feature { model: name(), feature: name() }), FailureReason::ModelInvalid)]

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{Container, EnvVar, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_job::{InvalidRequest, RunResult};
@@ -19,7 +20,7 @@ use super::name::{job_name, label_value};
 use crate::node::render::GpuResources;
 use crate::render::pod::PLAIN_REGISTRIES;
 use crate::render::{pod_defaults, scratch_limit, template};
-use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, REQUEST};
 use crate::webhook::rules::job::vendor;
 use crate::workload::ResourceOwner;
 
@@ -89,7 +90,7 @@ pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderErr
             name: Some(job_name(&job.name_any())),
             namespace: job.namespace(),
             labels: Some(labels(job).into_iter().chain(queue_labels(job)).collect()),
-            annotations: held.then(|| [(HELD.to_owned(), "true".to_owned())].into()),
+            annotations: Some(annotations(job, held)),
             owner_references: Some(vec![ResourceOwner::of(job).reference()]),
             ..ObjectMeta::default()
         },
@@ -106,6 +107,18 @@ pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderErr
         serde_json::to_value(rendered).map_err(|error| RenderError::Template(error.to_string()))?;
     rendered["spec"]["template"] = template;
     Ok(rendered)
+}
+
+fn annotations(job: &VmafxJob, held: bool) -> BTreeMap<String, String> {
+    let held = held.then(|| (HELD.to_owned(), "true".to_owned()));
+    held.into_iter().chain([(REQUEST.to_owned(), request_digest(job))]).collect()
+}
+
+/// Tells the spec from which a template was made from a later one. The template of a Kubernetes Job cannot be changed.
+pub fn request_digest(job: &VmafxJob) -> String {
+    let parts = json!([job.spec.scoring_request(), job.spec.pod_template]);
+    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(parts.to_string()).into();
+    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 /// The Kueue queue that the labels of the resource name.

@@ -7,7 +7,7 @@ use kube::ResourceExt as _;
 
 use super::render::{PRIORITY, QUEUE};
 use crate::key::ObjectKey;
-use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, REQUEST};
 use crate::runtime::{Cached, ObjectIdentity};
 use crate::workload::ControllerRef;
 
@@ -20,6 +20,8 @@ pub struct BatchJobSnapshot {
     pub suspended: bool,
     /// Whether it has the annotation by which the operator marks a Job that it suspended.
     pub held: bool,
+    /// The digest of the spec that the template was made from; `None` if an older operator made it.
+    pub request: Option<String>,
     /// The labels of Kueue: queue and priority class.
     pub queue: [Option<String>; 2],
     pub backoff_limit: Option<i32>,
@@ -59,6 +61,7 @@ impl From<Job> for BatchJobSnapshot {
             terminating: job.metadata.deletion_timestamp.is_some(),
             suspended: spec.suspend.unwrap_or_default(),
             held: job.annotations().get(HELD).is_some_and(|value| value == "true"),
+            request: job.annotations().get(REQUEST).cloned(),
             queue: [QUEUE, PRIORITY].map(|label| job.labels().get(label).cloned()),
             backoff_limit: spec.backoff_limit,
             deadline: spec.active_deadline_seconds,

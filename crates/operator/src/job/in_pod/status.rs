@@ -9,12 +9,16 @@ use vmafx_job::{CancelCause, ScoreResult};
 
 use super::observe::ObservedPodJob;
 use super::outcome::{PodJobOutcome, newest};
+use super::render::request_digest;
 use super::snapshot::{AgentState, BatchJobSnapshot};
 use super::waiting::running;
 use crate::conditions::{ConditionState, whole_second};
 use crate::job::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE};
 use crate::job::plan::cancel_text;
 use crate::job::status::{completed, passed};
+
+/// Added to the message of a job whose spec changed after its Kubernetes Job was created.
+const NOT_USED: &str = "the last change of the spec is not used, because a Kubernetes Job keeps its template; create a new VmafxJob";
 
 /// Why there is no Kubernetes Job for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,11 +43,16 @@ pub fn status(
     obstacle: Option<&Obstacle>,
     now: Timestamp,
 ) -> VmafxJobStatus {
+    let is_honoured = observed.job.as_ref().is_none_or(|live| is_of_spec(live, job));
     let status = conditions(job, observed, outcome, obstacle).into_status(job, now);
+    let status = if is_honoured { status } else { without_last_change(status, job) };
     let status = with_details(status, observed);
     match outcome {
         Some(PodJobOutcome::Scored { score, at }) => {
-            VmafxJobStatus { finished_at: Some(time(at.unwrap_or(now))), ..scored(status, job, score) }
+            let status = scored(status, job, score);
+            // Without a report the job would have failed. Where an earlier spec had it written is not known any more.
+            let report_uri = job.spec.report_uri.clone().filter(|_| is_honoured);
+            VmafxJobStatus { finished_at: Some(time(at.unwrap_or(now))), report_uri, ..status }
         }
         Some(PodJobOutcome::Failed { at, .. }) => {
             VmafxJobStatus { finished_at: Some(time(at.unwrap_or(now))), ..status }
@@ -53,6 +62,18 @@ pub fn status(
         }
         None => VmafxJobStatus { finished_at: None, ..status },
     }
+}
+
+/// Whether the template was made from the current spec, as far as it is known.
+fn is_of_spec(live: &BatchJobSnapshot, job: &VmafxJob) -> bool {
+    live.request.as_ref().is_none_or(|request| *request == request_digest(job))
+}
+
+/// The status of a job whose Kubernetes Job was made from an earlier spec.
+fn without_last_change(status: VmafxJobStatus, job: &VmafxJob) -> VmafxJobStatus {
+    let before = job.status.as_ref().and_then(|status| status.observed_generation);
+    let message = status.message.into_iter().chain([NOT_USED.to_owned()]).collect::<Vec<_>>().join("; ");
+    VmafxJobStatus { observed_generation: before, message: Some(message), ..status }
 }
 
 fn conditions(
@@ -149,8 +170,6 @@ fn scored(status: VmafxJobStatus, job: &VmafxJob, score: &ScoreResult) -> VmafxJ
             digest: Some(details.model_digest).filter(|digest| !digest.is_empty()),
         }),
         scores: details.scores,
-        // Without a report the job would have failed.
-        report_uri: job.spec.report_uri.clone(),
         ..status
     }
 }

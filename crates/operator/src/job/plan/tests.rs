@@ -6,8 +6,9 @@ use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1 as wire;
 
 use super::*;
-use crate::job::fixtures::{down, job};
+use crate::job::fixtures::{down, job, live_as};
 use crate::job::observe::Explanation;
+use crate::job::tracked::RejectedUpdate;
 
 const NOW: i64 = 1_000_000;
 
@@ -21,19 +22,18 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn live(status: JobStatus, error: &str) -> ObservedJob {
-    let job = Job {
-        id: "7".to_owned(),
-        status: status.into(),
-        error: error.to_owned(),
-        revision: 1,
-        ..Job::default()
-    };
+    let job = Job { error: error.to_owned(), ..live_as(&json!({}), status) };
     ObservedJob::Present(Arc::new(job))
+}
+
+fn update(spec: &Value) -> JobAction {
+    JobAction::Update(Box::new(request::changes(&job(spec, &json!({})), "7")))
 }
 
 fn ended(condition: &str) -> Value {
     json!({
-        "controllerJobID": "7", "finishedAt": at(NOW - 100),
+        // By the clock of a controller that is an hour behind.
+        "controllerJobID": "7", "finishedAt": at(NOW - 3700),
         "conditions": [{ "type": condition, "status": "True", "reason": "Scored", "message": "",
                          "lastTransitionTime": at(NOW - 100) }],
     })
@@ -48,13 +48,8 @@ fn cancel(cause: CancelCause) -> JobAction {
 }
 
 fn cancelled(cause: CancelCause) -> ObservedJob {
-    let job = Job {
-        id: "7".to_owned(),
-        status: JobStatus::Cancelled.into(),
-        cancel_cause: wire::CancelCause::from(cause).into(),
-        revision: 1,
-        ..Job::default()
-    };
+    let cancel_cause = wire::CancelCause::from(cause).into();
+    let job = Job { cancel_cause, ..live_as(&json!({}), JobStatus::Cancelled) };
     ObservedJob::Present(Arc::new(job))
 }
 
@@ -66,7 +61,12 @@ fn rejected() -> ObservedJob {
     ObservedJob::Rejected(Explanation { reason: Reason::Rejected, message: "message".to_owned() })
 }
 
+fn refused() -> ObservedJob {
+    ObservedJob::Refused(Explanation { reason: Reason::InputRefused, message: "message".to_owned() })
+}
+
 #[rstest]
+#[case::refused(json!({}), false, refused(), JobAction::Wait, PlanReason::Rejected)]
 #[case::new(json!({}), false, ObservedJob::NotAsked, submit("u"), PlanReason::NotSubmitted)]
 #[case::new_and_the_controller_is_down(json!({}), false, down(), JobAction::Wait, PlanReason::ControllerUnreachable)]
 #[case::not_asked(json!({}), true, ObservedJob::NotAsked, JobAction::Get { id: "7".to_owned() }, PlanReason::NotAsked)]
@@ -78,16 +78,22 @@ fn rejected() -> ObservedJob {
 #[case::forgotten(json!({}), true, ObservedJob::Missing,
     JobAction::Submit { idempotency_key: "u/7".to_owned(), forgotten: Some("7".to_owned()) }, PlanReason::Forgotten)]
 #[case::resumed(json!({}), true, cancelled(CancelCause::Suspended), submit("u/7"), PlanReason::SetAside)]
-#[case::put_forward(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""),
-    cancel(CancelCause::Replaced), PlanReason::PriorityChanged)]
-#[case::put_forward_too_late(json!({ "priority": 1 }), true, live(JobStatus::Running, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::changed_while_it_waits(json!({ "priority": 1 }), true, live(JobStatus::Pending, ""),
+    update(&json!({ "priority": 1 })), PlanReason::SpecChanged)]
+#[case::changed_while_it_runs(json!({ "backoffLimit": 7 }), true, live(JobStatus::Running, ""),
+    update(&json!({ "backoffLimit": 7 })), PlanReason::SpecChanged)]
+#[case::changed_too_late(json!({ "priority": 1 }), true, live(JobStatus::Completed, ""), JobAction::Wait, PlanReason::UpToDate)]
+#[case::changed_and_rejected(json!({ "priority": 13 }), true, live(JobStatus::Running, ""),
+    JobAction::Wait, PlanReason::UpToDate)]
+#[case::changed_and_cancelled(json!({ "priority": 1, "cancel": true }), true, live(JobStatus::Pending, ""),
+    cancel(CancelCause::Requested), PlanReason::CancelRequested)]
 #[case::taken_out(json!({ "priority": 1 }), true, cancelled(CancelCause::Replaced), submit("u/7"), PlanReason::SetAside)]
 #[case::labelled_later(json!({ "groundTruth": 0 }), true, live(JobStatus::Running, ""), label(0.0), PlanReason::GroundTruthChanged)]
 #[case::labelled_at_the_end(json!({ "groundTruth": 50 }), true, live(JobStatus::Completed, ""), label(50.0), PlanReason::GroundTruthChanged)]
 #[case::labelled_too_late(json!({ "groundTruth": 50 }), true, live(JobStatus::Failed, ""), JobAction::Wait, PlanReason::UpToDate)]
 #[case::labelled_and_rejected(json!({ "groundTruth": REJECTED }), true, live(JobStatus::Running, ""), JobAction::Wait, PlanReason::UpToDate)]
-#[case::labelled_and_put_forward(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""),
-    cancel(CancelCause::Replaced), PlanReason::PriorityChanged)]
+#[case::labelled_and_changed(json!({ "groundTruth": 50, "priority": 1 }), true, live(JobStatus::Pending, ""),
+    update(&json!({ "groundTruth": 50, "priority": 1 })), PlanReason::SpecChanged)]
 #[case::labelled_and_suspended(json!({ "groundTruth": 50, "suspend": true }), true, live(JobStatus::Running, ""),
     cancel(CancelCause::Suspended), PlanReason::SuspendRequested)]
 #[case::rejected(json!({}), false, rejected(), JobAction::Wait, PlanReason::Rejected)]
@@ -112,13 +118,37 @@ fn every_row_of_the_table(
     #[case] action: JobAction,
     #[case] reason: PlanReason,
 ) {
+    let now = Instant::now();
+    let rejected = request::changes(&job(&json!({ "priority": 13 }), &json!({})), "7");
     let tracked = TrackedJob {
         id: recorded.then(|| "7".to_owned()),
         rejected_label: Some(REJECTED),
+        rejected_update: Some(RejectedUpdate { request: rejected, message: "no".to_owned(), at: now }),
         ..TrackedJob::default()
     };
-    let plan = plan(&job(&spec, &json!({})), &tracked, &observed, MINUTE, Instant::now());
+    let plan = plan(&job(&spec, &json!({})), &tracked, &observed, MINUTE, now);
     assert_eq!(plan, JobPlan { action, reason });
+}
+
+#[test]
+fn new_to_this_operator() {
+    let tracked = TrackedJob { may_be_submitted: true, ..TrackedJob::default() };
+    let planned = |observed| plan(&job(&json!({}), &json!({})), &tracked, &observed, MINUTE, Instant::now());
+    let find = JobPlan { action: JobAction::Find, reason: PlanReason::RecordMayBeLost };
+    assert_eq!(planned(ObservedJob::NotAsked), find);
+    let submit = JobPlan { action: submit("u"), reason: PlanReason::NotSubmitted };
+    assert_eq!(planned(ObservedJob::Missing), submit);
+}
+
+#[test]
+fn a_rejected_change_is_sent_again_after_a_while() {
+    let (now, spec) = (Instant::now(), json!({ "priority": 13 }));
+    let request = request::changes(&job(&spec, &json!({})), "7");
+    let rejected_update = Some(RejectedUpdate { request, message: "no".to_owned(), at: now });
+    let tracked = TrackedJob { id: Some("7".to_owned()), rejected_update, ..TrackedJob::default() };
+    let later = now + Duration::from_mins(5);
+    let plan = plan(&job(&spec, &json!({})), &tracked, &live(JobStatus::Pending, ""), MINUTE, later);
+    assert_eq!(plan, JobPlan { action: update(&spec), reason: PlanReason::SpecChanged });
 }
 
 #[rstest]

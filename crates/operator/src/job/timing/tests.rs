@@ -5,7 +5,7 @@ use vmafx_proto::controller::v1::Job;
 
 use super::*;
 use crate::job::fixtures::{self, down};
-use crate::job::status::status;
+use crate::job::status::{StatusContext, status};
 
 fn job() -> VmafxJob {
     fixtures::job(&json!({}), &Value::Null)
@@ -18,7 +18,7 @@ fn live(status: JobStatus) -> ObservedJob {
 /// The decision about the status that follows from an observation, so long after the first change.
 fn write_after(job: &VmafxJob, observed: &ObservedJob, elapsed: Duration) -> StatusWrite {
     let first = Instant::now();
-    let after = status(job, observed, None, Timestamp::now());
+    let after = status(job, observed, StatusContext::default(), Timestamp::now());
     status_write(job, observed, &after, Some(first), first + elapsed)
 }
 
@@ -46,6 +46,6 @@ fn further_changes_do_not_defer_the_write() {
 fn an_outage_is_written_soon_only_on_a_job_without_a_status() {
     let mut job = job();
     assert_eq!(write_after(&job, &down(), Duration::ZERO), StatusWrite::Deferred(DEBOUNCE));
-    job.status = Some(status(&job, &live(JobStatus::Running), None, Timestamp::now()));
+    job.status = Some(status(&job, &live(JobStatus::Running), StatusContext::default(), Timestamp::now()));
     assert_eq!(write_after(&job, &down(), Duration::ZERO), StatusWrite::Deferred(OUTAGE_GRACE));
 }

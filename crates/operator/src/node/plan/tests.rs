@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::Retry;
+use crate::node::probe::ProbedController;
 use crate::workload::{ObservedWorkload, TrackedResource, WorkloadAction, WorkloadDecision};
 
 const NOW: i64 = 1_800_000_000;
@@ -28,6 +29,7 @@ pub(in crate::node) fn node(spec: Value, status: Value) -> VmafxNode {
 
 fn observed(node: &VmafxNode, controller: Option<ControllerProbe>) -> ObservedNode {
     let resource = TrackedResource::of(node);
+    let controller = controller.map(|probe| ProbedController { probe, at: at(NOW) });
     ObservedNode { workload: ObservedWorkload { resource, ..ObservedWorkload::default() }, controller }
 }
 

@@ -54,6 +54,14 @@ fn the_stateful_set() {
 }
 
 #[test]
+fn the_time_that_a_new_worker_must_be_ready() {
+    let seconds = |spec: Value| set(spec)["spec"].get("minReadySeconds").cloned();
+    assert_eq!(seconds(json!({ "gpuVendor": "cpu", "minReadySeconds": 30 })), Some(json!(30)));
+    assert_eq!(seconds(json!({ "gpuVendor": "cpu", "minReadySeconds": 0 })), None);
+    assert_eq!(seconds(json!({ "gpuVendor": "cpu" })), None);
+}
+
+#[test]
 fn the_service() {
     insta::assert_json_snapshot!(render(&node(json!({ "gpuVendor": "cpu" })), &defaults()).unwrap().service);
 }

@@ -14,6 +14,7 @@ fn healthy() -> AgentHealth {
     AgentHealth {
         healthy: true,
         state: ConditionState::met(Reason::AsExpected, "agents report in time"),
+        quarantined: ConditionState::unmet(Reason::AsExpected, ""),
         recheck_after: RECHECK_INTERVAL,
     }
 }
@@ -69,9 +70,31 @@ fn fields_of_the_controller_are_never_written() {
         ..VmafxNodeStatus::default()
     });
     let status = serde_json::to_value(status_of(&node, &workload(Some(two_at_work())), 5)).unwrap();
-    for field in ["lastHeartbeat", "assignedJobs", "detectedDevice"] {
+    for field in ["lastHeartbeat", "assignedJobs", "detectedDevice", "quarantine"] {
         assert!(status.get(field).is_none(), "{status}");
     }
+}
+
+#[test]
+fn a_pool_that_has_never_reported_has_no_jobs() {
+    let status = status_of(&cpu(false), &workload(None), 5);
+    assert_eq!(status.assigned_jobs, Some(0));
+    assert_eq!(operator_fields(&status), status, "the zero is not written again");
+}
+
+#[test]
+fn the_time_of_a_probe_is_written_only_together_with_something_else() {
+    let first = status_of(&cpu(false), &workload(None), 5);
+    let first = with_probe_time(first, None, Some(second(5)));
+    assert_eq!(first.last_probe_time, Some(Time(second(5))));
+    let same = with_probe_time(first.clone(), Some(&first), Some(second(35)));
+    assert_eq!(same, first);
+    let sick = VmafxNodeStatus { healthy: Some(false), ..first.clone() };
+    assert_eq!(
+        with_probe_time(sick.clone(), Some(&first), Some(second(65))).last_probe_time,
+        Some(Time(second(65)))
+    );
+    assert_eq!(with_probe_time(sick, Some(&first), None).last_probe_time, Some(Time(second(5))));
 }
 
 #[rstest]

@@ -10,15 +10,15 @@ fn key() -> ObjectKey {
     ObjectKey::new("video", "m")
 }
 
-async fn poller(url: &str, interval: Duration) -> Poller {
+fn poller(url: &str, interval: Duration) -> Poller {
     vmafx_kit::tls::install_crypto_provider();
-    let client = crate::start::http_client(None, false).await.unwrap();
+    let client = crate::http_client::system_client(false).unwrap();
     Poller::new(client, format!("{url}/{{namespace}}/{{name}}").parse().unwrap(), interval)
 }
 
 async fn polled(reply: Reply) -> String {
     let server = HttpServer::start(move |_| reply.clone());
-    let (result, _) = poller(&server.url(""), Duration::from_mins(1)).await.poll(&key(), "u").await;
+    let (result, _) = poller(&server.url(""), Duration::from_mins(1)).poll(&key(), "u").await;
     let phase = result.as_ref().clone().map(|report| format!("{:?}", report.phase));
     phase.unwrap_or_else(|error| error.replace(&server.url(""), ""))
 }
@@ -26,7 +26,7 @@ async fn polled(reply: Reply) -> String {
 #[tokio::test]
 async fn a_trainer_is_polled_at_its_url_over_one_connection() {
     let server = HttpServer::start(|_| Reply::file(RUNNING));
-    let poller = poller(&server.url(""), Duration::ZERO).await;
+    let poller = poller(&server.url(""), Duration::ZERO);
     for _ in 0..5 {
         let (result, _) = poller.poll(&key(), "u").await;
         assert_eq!(result.as_ref().as_ref().unwrap().samples, Some(5));
@@ -74,7 +74,7 @@ async fn a_trainer_that_does_not_listen_cannot_be_reached() {
     let server = HttpServer::start(|_| Reply::status(500));
     let url = server.url("");
     drop(server);
-    let (result, _) = poller(&url, Duration::from_mins(1)).await.poll(&key(), "u").await;
+    let (result, _) = poller(&url, Duration::from_mins(1)).poll(&key(), "u").await;
     let error = result.as_ref().clone().unwrap_err();
     assert_eq!(error, format!("the trainer at {url}/video/m/status cannot be reached"));
 }
@@ -91,7 +91,7 @@ async fn a_missing_answer_times_out(#[case] body: ReplyBody) {
 #[tokio::test]
 async fn a_trainer_is_polled_when_its_poll_is_due_and_a_new_one_at_once() {
     let server = HttpServer::start(|_| Reply::file(RUNNING));
-    let poller = poller(&server.url(""), Duration::from_mins(1)).await;
+    let poller = poller(&server.url(""), Duration::from_mins(1));
     let path = "/video/m/status";
     let (first, valid_for) = poller.poll(&key(), "u").await;
     assert_eq!(first.as_ref().as_ref().unwrap().phase, TrainingPhase::Running);

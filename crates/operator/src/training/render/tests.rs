@@ -54,6 +54,13 @@ fn volume<'a>(pod: &'a PodSpec, name: &str) -> Option<&'a Volume> {
 }
 
 #[test]
+fn a_name_that_the_trainer_refuses_is_not_rendered() {
+    assert!(render(&named(&"n".repeat(100), json!({})), &defaults()).is_ok());
+    let error = render(&named(&"n".repeat(101), json!({})), &defaults()).unwrap_err();
+    assert!(error.to_string().starts_with("metadata.name has more than 100 characters"), "{error}");
+}
+
+#[test]
 fn the_stateful_set() {
     let training = training(json!({
         "registrySecret": "model-push",
@@ -210,7 +217,7 @@ fn the_table_of_variables_is_complete() {
 
 #[test]
 fn the_stateful_set_names_its_service() {
-    for name in ["a", "with.dots", &"m".repeat(45), &"m".repeat(200)] {
+    for name in ["a", "with.dots", &"m".repeat(45), &"m".repeat(100)] {
         let rendered = render(&named(name, json!({})), &defaults()).unwrap();
         let service = rendered.service.clone();
         let set = set(rendered);

@@ -4,15 +4,21 @@ use rusqlite::{Connection, params};
 
 use super::super::exact::ExactFloat;
 use super::JobRow;
+use crate::idempotency::RequestDigest;
 
 pub(super) const INSERT: &str = "INSERT INTO jobs (id, tenant, state, ready, backend, priority, \
      created_at, seq, revision, attempt, lost_attempts, max_lost_attempts, updated_at, deadline_at, failure_reason, label, error, key, \
-     origin_cluster, origin_namespace, origin_name, origin_uid, spec) \
+     origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?7, ?11, ?12, ?13, '', ?14, ?15, ?16, ?17, \
-     ?18, ?19)";
+     ?18, ?19, ?20, ?21)";
 
-/// Inserts a row and returns its row number.
-pub(in super::super) fn insert(connection: &Connection, row: &JobRow) -> rusqlite::Result<i64> {
+/// Inserts a row with its submitter and, if it has a key, the digest of its request. Returns its row number.
+pub(in super::super) fn insert(
+    connection: &Connection,
+    row: &JobRow,
+    submitter: &str,
+    digest: Option<&RequestDigest>,
+) -> rusqlite::Result<i64> {
     let origin = row.origin.as_ref();
     connection.prepare_cached(INSERT)?.insert(params![
         row.id.0.as_bytes(),
@@ -34,5 +40,7 @@ pub(in super::super) fn insert(connection: &Connection, row: &JobRow) -> rusqlit
         origin.map(|origin| &origin.name),
         origin.map(|origin| &origin.uid),
         row.spec,
+        submitter,
+        digest,
     ])
 }

@@ -7,8 +7,8 @@ use uuid::Uuid;
 use super::super::exact::ExactFloat;
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
-use crate::ids::{IdempotencyKey, JobId, SessionId, TenantId};
-use crate::job::Origin;
+use crate::ids::{IdempotencyKey, JobId, PullId, SessionId, TenantId};
+use crate::job::{AvoidedNode, FailedAttempt, Origin};
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, UnknownName};
 
@@ -17,7 +17,8 @@ macro_rules! columns {
         "number, id, tenant, state, ready, backend, priority, created_at, seq, revision, attempt, lost_attempts, \
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
-         origin_namespace, origin_name, origin_uid, spec, cancel_cause"
+         origin_namespace, origin_name, origin_uid, spec, cancel_cause, failed_attempt, failed_node, failed_reason, \
+         failed_error, avoid_node, avoid_until, lease_pull, next_spec"
     };
 }
 
@@ -41,15 +42,20 @@ pub(in super::super) fn by_id(
         .optional()
 }
 
+/// Jobs of the tenant with this key, at most two, that of the submitter first. The flag tells whether it is theirs.
 pub(in super::super) fn by_key(
     connection: &Connection,
     tenant: &TenantId,
     key: &IdempotencyKey,
-) -> rusqlite::Result<Option<JobRow>> {
+    submitter: &str,
+) -> rusqlite::Result<Vec<(i64, bool)>> {
     connection
-        .prepare_cached(concat!("SELECT ", columns!(), " FROM jobs WHERE tenant = ?1 AND key = ?2"))?
-        .query_row([tenant.as_str(), key.as_str()], from_row)
-        .optional()
+        .prepare_cached(
+            "SELECT number, submitter = ?3 FROM jobs WHERE tenant = ?1 AND key = ?2 \
+             ORDER BY submitter = ?3 DESC LIMIT 2",
+        )?
+        .query_map([tenant.as_str(), key.as_str(), submitter], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 pub(in super::super) fn state_of(
@@ -68,7 +74,8 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
     let time = |column| row.get::<_, Option<i64>>(column).map(|time| time.map(Timestamp));
     let lease = match (row.get::<_, Option<[u8; 16]>>(18)?, time(19)?) {
         (Some(session), Some(expires_at)) => {
-            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at })
+            let pull = row.get::<_, Option<[u8; 16]>>(40)?.map(|pull| PullId(Uuid::from_bytes(pull)));
+            Some(StoredLease { session: SessionId(Uuid::from_bytes(session)), expires_at, pull })
         }
         _ => None,
     };
@@ -113,7 +120,19 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
         origin,
         spec: row.get(32)?,
         cancel_cause: cancel_cause(row, 33)?,
+        last_failure: last_failure(row)?,
+        avoids: match (row.get(38)?, time(39)?) {
+            (Some(node), Some(until)) => Some(AvoidedNode { node, until }),
+            _ => None,
+        },
+        next_spec: row.get(41)?,
     })
+}
+
+fn last_failure(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<FailedAttempt>> {
+    let Some(attempt) = row.get(34)? else { return Ok(None) };
+    let reason = FailureReason::from_number(row.get(36)?);
+    Ok(Some(FailedAttempt { attempt, node: row.get(35)?, reason, message: row.get(37)? }))
 }
 
 fn cancel_cause(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<CancelCause>> {

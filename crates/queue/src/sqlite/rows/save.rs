@@ -9,11 +9,14 @@ use super::JobRow;
 pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?4, \
      revision = ?5, attempt = ?6, lost_attempts = ?7, updated_at = ?8, started_at = ?9, finished_at = ?10, available_at = ?11, lease_session = ?12, \
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
-     details = ?18, node = ?19, error = ?20, cancel_cause = ?21 WHERE number = ?1";
+     details = ?18, node = ?19, error = ?20, cancel_cause = ?21, failed_attempt = ?22, \
+     failed_node = ?23, failed_reason = ?24, failed_error = ?25, avoid_node = ?26, avoid_until = ?27, \
+     lease_pull = ?28, priority = ?29, max_lost_attempts = ?30, deadline_at = ?31, spec = ?32, next_spec = ?33 \
+     WHERE number = ?1";
 
 /// Stores every column that can change after the insertion.
 pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite::Result<()> {
-    let result = row.result.as_ref();
+    let (result, failure) = (row.result.as_ref(), row.last_failure.as_ref());
     connection.prepare_cached(UPDATE)?.execute(params![
         row.number,
         row.state.name(),
@@ -36,6 +39,18 @@ pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite:
         row.node,
         row.error,
         row.cancel_cause.map(CancelCause::name),
+        failure.map(|failure| failure.attempt),
+        failure.map(|failure| &failure.node),
+        failure.map(|failure| failure.reason.number()),
+        failure.map(|failure| &failure.message),
+        row.avoids.as_ref().map(|avoided| &avoided.node),
+        row.avoids.as_ref().map(|avoided| avoided.until.0),
+        row.lease.as_ref().and_then(|lease| lease.pull.as_ref()).map(|pull| pull.0.as_bytes()),
+        row.priority,
+        row.max_lost_attempts,
+        row.deadline_at.map(|time| time.0),
+        row.spec,
+        row.next_spec,
     ])?;
     Ok(())
 }

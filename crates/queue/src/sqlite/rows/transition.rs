@@ -3,6 +3,7 @@
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::SessionId;
+use crate::job::FailedAttempt;
 use crate::transition::{JobEvent, State, Transition, next};
 use vmafx_job::{CancelCause, FailureReason};
 
@@ -19,10 +20,12 @@ impl JobRow {
         self.state = State::Running;
         self.ready = false;
         self.available_at = None;
+        self.avoids = None;
         self.attempt += 1;
         self.node = Some(node.to_owned());
         self.started_at = Some(now);
         self.lease = Some(lease);
+        self.use_next_spec();
     }
 
     /// Returns the job to the queue, at once or after a back-off.
@@ -31,6 +34,24 @@ impl JobRow {
         self.ready = until.is_none();
         self.available_at = until;
         self.lease = None;
+        self.use_next_spec();
+    }
+
+    fn use_next_spec(&mut self) {
+        if let Some(next) = self.next_spec.take() {
+            self.spec = next;
+        }
+    }
+
+    /// Returns the job to the queue after its running attempt failed or was lost.
+    pub(in super::super) fn retry(&mut self, reason: FailureReason, message: &str, until: Timestamp) {
+        self.last_failure = Some(FailedAttempt {
+            attempt: self.attempt,
+            node: self.node.clone().unwrap_or_default(),
+            reason,
+            message: message.to_owned(),
+        });
+        self.wait(Some(until));
     }
 
     pub(in super::super) fn complete(&mut self, result: StoredResult, now: Timestamp) {
@@ -58,6 +79,7 @@ impl JobRow {
         self.state = state;
         self.ready = false;
         self.available_at = None;
+        self.avoids = None;
         self.lease = None;
         self.finished_at = Some(now);
     }

@@ -6,14 +6,37 @@ use rusqlite::Connection;
 
 use super::operation::Operation;
 use super::{Writer, lock};
+use crate::sqlite::space::{Growth, full, is_full};
 use crate::sqlite::unit_of_work::{Counters, UnitOfWork};
 
 type Batch = Vec<Box<dyn Operation>>;
 
 impl Writer {
     /// Runs the operations and answers their callers.
-    pub(super) fn run_batch(&mut self, mut batch: Batch) {
-        match self.transaction(&mut batch) {
+    pub(super) fn run_batch(&mut self, batch: Batch) {
+        self.reserve.look_for_room();
+        let accepts_new = self.reserve.accepts_new();
+        let (accepted, refused): (Batch, Batch) =
+            batch.into_iter().partition(|operation| accepts_new || operation.growth() != Growth::New);
+        for operation in refused {
+            operation.fail(full());
+        }
+        self.run_accepted(accepted);
+    }
+
+    fn run_accepted(&mut self, mut batch: Batch) {
+        let mut done = self.transaction(&mut batch);
+        if let [operation] = &batch[..] {
+            let found_no_room = match &done {
+                Ok(true) => false,
+                Ok(false) => operation.found_no_room(),
+                Err(error) => is_full(error),
+            };
+            if found_no_room && self.reserve.no_room(operation.growth()) {
+                done = self.transaction(&mut batch);
+            }
+        }
+        match done {
             Ok(false) | Err(_) if batch.len() > 1 => {
                 for operation in batch {
                     self.run_batch(vec![operation]);
@@ -36,7 +59,8 @@ impl Writer {
     /// succeeded.
     fn transaction(&mut self, batch: &mut Batch) -> rusqlite::Result<bool> {
         let (before, count) = (self.state.counters, batch.len());
-        let writes = batch.iter().any(|operation| operation.writes());
+        let has_new = batch.iter().any(|operation| operation.growth() == Growth::New);
+        let writes = batch.iter().any(|operation| operation.growth() != Growth::Memory);
         let mut done =
             if writes { execute(&self.connection, "BEGIN IMMEDIATE") } else { Ok(()) }.map(|()| true);
         for operation in batch {
@@ -51,6 +75,10 @@ impl Writer {
             self.pacing.record(count, started.elapsed());
         }
         if matches!(done, Ok(true)) {
+            // A claim that finds no job needs no room.
+            if has_new && self.state.counters.job_seq != before.job_seq {
+                self.reserve.stored_new();
+            }
             lock(&self.live).commit();
             self.state.pending.notify(&self.notifier);
         } else {

@@ -9,6 +9,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use super::operation::Task;
 use super::{Command, MAX_QUEUED, Writer};
 use crate::sqlite::error::{WriterGone, unavailable};
+use crate::sqlite::space::Growth;
 use crate::sqlite::unit_of_work::UnitOfWork;
 use crate::{StoreError, StoreResult};
 
@@ -30,13 +31,22 @@ impl Handle {
         })
     }
 
-    /// Runs an operation that may write to the database.
+    /// Runs an operation that may write to the database, also into the reserve.
     pub(in super::super) async fn write<T, W>(&self, work: W) -> StoreResult<T>
     where
         T: Send + 'static,
         W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
     {
-        self.ask(true, work).await
+        self.ask(Growth::Essential, work).await
+    }
+
+    /// Runs an operation that begins something new; refused with [`StoreError::Full`] while there is no room.
+    pub(in super::super) async fn write_new<T, W>(&self, work: W) -> StoreResult<T>
+    where
+        T: Send + 'static,
+        W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
+    {
+        self.ask(Growth::New, work).await
     }
 
     /// Runs an operation that changes only the state in memory and needs no transaction.
@@ -45,7 +55,7 @@ impl Handle {
         T: Send + 'static,
         W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
     {
-        self.ask(false, work).await
+        self.ask(Growth::Memory, work).await
     }
 
     /// Asks the thread to return free pages at its next opportunity.
@@ -77,13 +87,13 @@ impl Handle {
         Ok(self.commands.as_ref().is_some_and(|commands| !commands.is_closed()))
     }
 
-    async fn ask<T, W>(&self, writes: bool, work: W) -> StoreResult<T>
+    async fn ask<T, W>(&self, growth: Growth, work: W) -> StoreResult<T>
     where
         T: Send + 'static,
         W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Run(Box::new(Task { work, writes, outcome: None, reply }))).await?;
+        self.send(Command::Run(Box::new(Task { work, growth, outcome: None, reply }))).await?;
         answer.await.map_err(|_| self.gone())?
     }
 

@@ -2,12 +2,14 @@
 
 use tokio::sync::oneshot;
 
+use crate::sqlite::space::Growth;
 use crate::sqlite::unit_of_work::UnitOfWork;
 use crate::{StoreError, StoreResult};
 
 pub(super) trait Operation: Send {
-    /// Whether the operation may write to the database.
-    fn writes(&self) -> bool;
+    fn growth(&self) -> Growth;
+    /// Whether the last run found no room.
+    fn found_no_room(&self) -> bool;
     /// Runs the operation; called again after a rollback. Returns whether it succeeded.
     fn run(&mut self, tx: &mut UnitOfWork<'_>) -> bool;
     /// Sends the result of the last run to the caller.
@@ -18,7 +20,7 @@ pub(super) trait Operation: Send {
 
 pub(super) struct Task<T, W> {
     pub(super) work: W,
-    pub(super) writes: bool,
+    pub(super) growth: Growth,
     pub(super) outcome: Option<StoreResult<T>>,
     pub(super) reply: oneshot::Sender<StoreResult<T>>,
 }
@@ -28,8 +30,12 @@ where
     T: Send,
     W: FnMut(&mut UnitOfWork<'_>) -> StoreResult<T> + Send,
 {
-    fn writes(&self) -> bool {
-        self.writes
+    fn growth(&self) -> Growth {
+        self.growth
+    }
+
+    fn found_no_room(&self) -> bool {
+        matches!(self.outcome, Some(Err(StoreError::Full { .. })))
     }
 
     fn run(&mut self, tx: &mut UnitOfWork<'_>) -> bool {

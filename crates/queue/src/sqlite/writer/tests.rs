@@ -8,15 +8,17 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::{BatchPacing, Handle, Writer};
-use crate::StoreResult;
-use crate::clock::SteadyClock;
+use crate::clock::SystemClock;
 use crate::ids::TenantId;
 use crate::job::NewJob;
 use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
+use crate::sqlite::space::Reserve;
+use crate::sqlite::submit::SubmitOutcome;
 use crate::sqlite::unit_of_work::{UnitOfWork, WriterState};
-use crate::sqlite::{open, restore, submit};
+use crate::sqlite::{open, startup, submit};
 use crate::store::Submitted;
+use crate::{StoreError, StoreResult};
 
 struct Fixture {
     _directory: TempDir,
@@ -27,7 +29,7 @@ struct Fixture {
 fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let opened = open::open(&directory.path().join("queue.db")).unwrap();
-    let (_, counters) = restore::identity(&opened.connection).unwrap();
+    let counters = startup::counters(&opened.connection).unwrap();
     let notifier = Notifier::default();
     let writer = Handle::start(Writer {
         connection: opened.connection,
@@ -35,8 +37,9 @@ fn fixture() -> Fixture {
         state: WriterState::new(counters),
         pacing: BatchPacing::default(),
         policy: Policy::default(),
-        clock: Arc::new(SteadyClock::start()),
+        clock: Arc::new(SystemClock::default()),
         notifier: notifier.clone(),
+        reserve: Reserve::hold(&opened.path, 4096),
         path: opened.path,
         lock: opened.lock,
     });
@@ -50,7 +53,10 @@ fn tenant() -> TenantId {
 /// A submission. A limit of 0 violates a CHECK of the jobs table.
 fn submission(limit: u32) -> impl FnMut(&mut UnitOfWork<'_>) -> StoreResult<Submitted> + Send + 'static {
     let job = NewJob { max_lost_attempts: Some(limit), ..NewJob::default() };
-    move |tx| submit::submit(tx, &tenant(), &job, "{}")
+    move |tx| match submit::submit(tx, &tenant(), &job, "{}")? {
+        SubmitOutcome::Submitted(submitted) => Ok(submitted),
+        SubmitOutcome::KeyReused(job) => Err(StoreError::KeyReused { job }),
+    }
 }
 
 /// An operation that blocks the writer thread until the gate is opened, so that further operations share the next

@@ -4,12 +4,21 @@ use std::time::Duration;
 
 use vmafx_job::CancelCause;
 use vmafx_queue::node::Heartbeat;
-use vmafx_queue::store::{LabelTarget, Retention};
+use vmafx_queue::store::{LabelTarget, Retention, Submitted};
+use vmafx_queue::{JobId, StoreError, StoreResult};
 
-use super::values::{list_query, registration, submission};
+use super::values::{SUBMITTERS, change, list_query, registration, submission};
 use super::{Mismatch, Runner};
-use crate::model::op::{JobChoice, Op};
-use crate::support::build::{key, percent};
+use crate::model::op::{CredentialFault, JobChoice, Op};
+use crate::support::build::{by_key, percent};
+
+/// A reused key is an answer.
+fn submit_outcome(answer: StoreResult<Submitted>) -> Result<Submitted, JobId> {
+    answer.map_err(|error| match error {
+        StoreError::KeyReused { job } => job,
+        other => panic!("{other:?}"),
+    })
+}
 
 impl Runner {
     /// The order in which one sweep changes jobs is not specified, so the model adopts that of the store.
@@ -49,11 +58,12 @@ impl Runner {
 
     async fn submit(&mut self, tenant: usize, op: &Op) -> Result<(), Mismatch> {
         let (whose, new) = (self.tenants[tenant].clone(), submission(op));
-        let answer = self.store.submit(&whose, new.0.clone()).await.unwrap();
-        if !self.jobs.iter().any(|(_, id)| *id == answer.id) {
-            self.jobs.push((tenant, answer.id));
+        let answer = submit_outcome(self.store.submit(&whose, new.0.clone()).await);
+        let (Ok(Submitted { id, .. }) | Err(id)) = answer;
+        if !self.jobs.iter().any(|(_, known)| *known == id) {
+            self.jobs.push((tenant, id));
         }
-        let model = self.model.submit(self.now(), &whose, new.0, answer.id);
+        let model = submit_outcome(self.model.submit(self.now(), &whose, new.0, id));
         self.compare(answer, model)
     }
 
@@ -85,6 +95,10 @@ impl Runner {
                 Some(who) => self.node_step(op, who).await,
                 None => Ok(()),
             },
+            Op::FailInARow { node, .. } => match self.as_node(*node, CredentialFault::None) {
+                Some(who) => self.node_step(op, who).await,
+                None => Ok(()),
+            },
             Op::Cancel { tenant, job } => {
                 let (whose, id) = (self.tenants[usize::from(*tenant)].clone(), self.pick(*job, None));
                 let model = self.model.cancel(now, &whose, id, (CancelCause::Suspended, "unwanted"));
@@ -93,10 +107,20 @@ impl Runner {
                     model,
                 )
             }
+            Op::Update { tenant, job, .. } => {
+                let (whose, id) = (self.tenants[usize::from(*tenant)].clone(), self.pick(*job, None));
+                let update = change(op, self.model.job(&whose, id).as_ref());
+                let model = self.model.update(now, &whose, id, update.clone());
+                self.compare(store.update(&whose, id, update).await.unwrap(), model)
+            }
             Op::Label { tenant, job, key: of_key, value } => {
                 let whose = self.tenants[usize::from(*tenant)].clone();
                 let target = match of_key {
-                    Some(number) => LabelTarget::Key(key(&format!("key {number}"))),
+                    Some(number) => {
+                        // Somebody who submitted nothing, or the first submitter.
+                        let caller = if value.is_multiple_of(2) { SUBMITTERS[0] } else { "carol" };
+                        by_key(&format!("key {number}"), caller)
+                    }
                     None => LabelTarget::Id(self.pick(*job, None)),
                 };
                 let label = percent(f64::from(*value));

@@ -3,10 +3,21 @@
 use vmafx_job::FailureReason;
 use vmafx_queue::job::Progress;
 use vmafx_queue::node::{Heartbeat, Report};
+use vmafx_queue::store::Claim;
 
 use super::{Caller, Mismatch, Runner};
 use crate::model::op::{AttemptChoice, Op};
 use crate::support::build::score;
+
+/// Reasons that count against the node are the most frequent, so that nodes are quarantined.
+const REASONS: [FailureReason; 6] = [
+    FailureReason::OutOfMemory,
+    FailureReason::OutOfMemory,
+    FailureReason::InputMissingOnNode,
+    FailureReason::InputMissingOnNode,
+    FailureReason::SourceUnreachable,
+    FailureReason::OptionsInvalid,
+];
 
 impl Runner {
     pub(super) async fn node_step(&mut self, op: &Op, it: Caller) -> Result<(), Mismatch> {
@@ -26,17 +37,34 @@ impl Runner {
                 self.compare(store.heartbeat(&it.whose, &it.who, heartbeat).await.unwrap(), model)
             }
             Op::Claim { .. } => {
-                let model = self.model.claim(now, &it.whose, &it.who, &it.backends);
-                self.compare(store.claim(&it.whose, &it.who, &it.backends).await.unwrap(), model)
+                let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
+                self.compare(store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap(), model)
             }
-            Op::Report { job, attempt, score: value, .. } => {
+            Op::Report { job, attempt, score: value, reason, .. } => {
                 let job = self.pick(*job, Some(it.index));
                 let result = value
                     .map(|value| score(f64::from(value)))
-                    .ok_or_else(|| (FailureReason::OutOfMemory, "no memory".to_owned()));
+                    .ok_or_else(|| (REASONS[usize::from(*reason)], "no score".to_owned()));
                 let report = Report { job, attempt: self.attempt(*attempt, job), result };
                 let model = self.model.report(now, &it.whose, &it.who, report.clone());
                 self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)
+            }
+            Op::FailInARow { reason, count, later, .. } => {
+                if *later {
+                    self.clock.advance(self.policy.backoff_base);
+                }
+                let now = self.now();
+                for _ in 0..*count {
+                    let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
+                    let claim = store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap();
+                    self.compare(claim, model.clone())?;
+                    let Claim::Job(job) = model else { break };
+                    let result = Err((REASONS[usize::from(*reason)], "no score".to_owned()));
+                    let report = Report { job: job.id, attempt: Some(job.attempt), result };
+                    let model = self.model.report(now, &it.whose, &it.who, report.clone());
+                    self.compare(store.report(&it.whose, &it.who, report).await.unwrap(), model)?;
+                }
+                Ok(())
             }
             Op::Release { job, attempt, .. } => {
                 let job = self.pick(*job, Some(it.index));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node};
-use vmafx_queue::store::{Explained, Supply};
+use vmafx_queue::store::{Explained, QuarantinedNode, Supply};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, SessionId, TenantId};
 
@@ -27,6 +27,7 @@ impl Queue {
             registered_at: now,
             last_seen_at: now,
             jobs: 0,
+            quarantine: None,
         };
         let expires_at = now + self.policy.session_ttl;
         let token = credentials.token.clone();
@@ -70,15 +71,15 @@ impl Queue {
         held.map(|entry| entry.job.id).collect()
     }
 
-    fn counted(&self, node: &Node) -> Node {
+    fn counted(&self, Session { tenant, node, .. }: &Session) -> Node {
         let jobs = u32::try_from(self.held_by(node.session).len()).unwrap();
-        Node { jobs, ..node.clone() }
+        Node { jobs, quarantine: self.quarantine(tenant, &node.name), ..node.clone() }
     }
 
     fn live(&self, wanted: impl Fn(&Session) -> bool) -> Vec<Node> {
         let mut nodes: Vec<_> = self.sessions.iter().filter(|session| wanted(session)).collect();
         nodes.sort_by(|a, b| (&a.node.name, a.node.session).cmp(&(&b.node.name, b.node.session)));
-        nodes.iter().map(|it| self.counted(&it.node)).collect()
+        nodes.iter().map(|it| self.counted(it)).collect()
     }
 
     pub(crate) fn nodes(&self, tenant: &TenantId) -> Vec<Node> {
@@ -106,7 +107,13 @@ impl Queue {
         let ahead_by_priority = rivals(&|other| other.priority > job.priority);
         let ahead_by_age = rivals(&|other| other.priority == job.priority);
         let mut supply = BTreeMap::<String, Supply>::new();
+        let mut quarantined = vec![];
         for node in self.nodes(tenant) {
+            if let Some(quarantine) = node.quarantine {
+                let (name, backends) = (node.name.clone(), node.capability.backends.clone());
+                let free_slots = node.capability.slots.saturating_sub(node.jobs);
+                quarantined.push(QuarantinedNode { name, backends, free_slots, quarantine });
+            }
             let named = node.capability.backends.iter().map(String::as_str);
             for backend in named.chain([""]).collect::<BTreeSet<_>>() {
                 let of = supply.entry(backend.to_owned()).or_default();
@@ -115,7 +122,7 @@ impl Queue {
                 of.busy += node.jobs;
             }
         }
-        Some(Explained { job, ahead_by_priority, ahead_by_age, supply })
+        Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined })
     }
 }
 

@@ -9,15 +9,17 @@ use tokio::sync::broadcast;
 use uuid::Uuid;
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
-use vmafx_queue::job::{Attempt, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use vmafx_queue::notification::{Notification, Notifier};
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{
     Cancelled, Changes, Claim, Explained, Filter, LabelTarget, Labelled, Page, Pruned, Released, Reported,
-    Retention, Samples, Submitted, Swept, TenantStats,
+    Retention, Samples, Submitted, Swept, TenantStats, Updated,
 };
-use vmafx_queue::{AttemptNumber, Job, JobId, NewJob, SessionId, Store, StoreError, StoreResult, TenantId};
+use vmafx_queue::{
+    AttemptNumber, Job, JobId, NewJob, PullId, SessionId, Store, StoreError, StoreResult, TenantId,
+};
 
 use super::Queue;
 use crate::support::clock::TestClock;
@@ -76,7 +78,7 @@ impl ReferenceStore {
 #[async_trait]
 impl Store for ReferenceStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))
+        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))?
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -101,6 +103,10 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, now| queue.cancel(now, tenant, id, (cause, reason)))
     }
 
+    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+        self.with_queue(|queue, now| queue.update(now, tenant, id, update))
+    }
+
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         self.with_queue(|queue, now| queue.label(now, tenant, target, label))
     }
@@ -121,8 +127,23 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, now| queue.heartbeat(now, tenant, node, &heartbeat))
     }
 
-    async fn claim(&self, tenant: &TenantId, node: &Credentials, backends: &[String]) -> StoreResult<Claim> {
-        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends))
+    async fn claim(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        backends: &[String],
+        pull: Option<PullId>,
+    ) -> StoreResult<Claim> {
+        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends, pull))
+    }
+
+    async fn release_pulls(
+        &self,
+        tenant: &TenantId,
+        node: &Credentials,
+        pulls: &[PullId],
+    ) -> StoreResult<u64> {
+        self.with_queue(|queue, now| queue.release_pulls(now, tenant, node, pulls))
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
@@ -188,6 +209,14 @@ impl Store for ReferenceStore {
 
     async fn ready(&self) -> StoreResult<()> {
         self.with_queue(|_, _| ())
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn notifications(&self) -> broadcast::Receiver<Notification> {

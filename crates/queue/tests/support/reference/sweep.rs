@@ -1,7 +1,10 @@
 //! Sweep and retention.
 
+use std::time::Duration;
+
 use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
+use vmafx_queue::job::FailedAttempt;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Pruned, Retention, Swept};
@@ -44,6 +47,7 @@ impl Queue {
                 if lost.state == State::Failed { swept.failed.push(lost) } else { swept.requeued.push(lost) }
             }
         }
+        self.faults.retain(|_, faults| faults.tried_at >= now - Duration::from_hours(24));
         let over = self.sessions.extract_if(.., |session| session.expires_at <= now);
         swept.evicted =
             over.take(MAX_EXPIRED_PER_SWEEP).map(|session| (session.tenant, session.node.name)).collect();
@@ -57,14 +61,19 @@ impl Queue {
         for entry in self.jobs.iter_mut().filter(|entry| entry.job.state == State::Running) {
             entry.job.lease_expires_at = Some(now + self.policy.lease_ttl);
         }
+        // The clock may have been set back while the back-offs lasted.
+        let latest = now + self.policy.backoff_max;
+        for entry in &mut self.jobs {
+            entry.job.available_at = entry.job.available_at.map(|at| at.min(latest));
+        }
     }
 
     fn overrun(&mut self, index: usize, now: Timestamp) -> Job {
         let job = &self.jobs[index].job;
         let allowed = job.deadline_at.map(|at| at.since(job.created_at)).unwrap_or_default();
-        let text = Policy::deadline_text(allowed);
-        self.end_attempt(index, now, AttemptOutcome::Failed, &text);
-        self.fail(index, now, FailureReason::DeadlineExceeded, &text)
+        let (reason, text) = (FailureReason::DeadlineExceeded, Policy::deadline_text(allowed));
+        self.end_attempt_with(index, now, AttemptOutcome::Failed, reason, &text);
+        self.fail(index, now, reason, &text)
     }
 
     fn lose(&mut self, index: usize, now: Timestamp) -> Job {
@@ -75,18 +84,30 @@ impl Queue {
         let holder = self.jobs[index].holder;
         let session = self.sessions.iter().find(|session| Some(session.node.session) == holder);
         self.jobs[index].expired = session.map(|session| session.token.clone());
-        self.end_attempt(index, now, AttemptOutcome::Expired, &text);
+        let reason = FailureReason::NodeLost;
+        self.end_attempt_with(index, now, AttemptOutcome::Expired, reason, &text);
         if lost >= allowed {
-            return self.fail(index, now, FailureReason::NodeLost, &text);
+            return self.fail(index, now, reason, &text);
         }
-        let job = &mut self.jobs[index].job;
-        job.state = State::Pending;
-        job.available_at = Some(now + self.policy.backoff(lost));
+        self.requeue(index, now, reason, &text);
         self.changed(index, now);
         self.jobs[index].job.clone()
     }
 
-    fn fail(&mut self, index: usize, now: Timestamp, reason: FailureReason, text: &str) -> Job {
+    /// Makes a job wait for its next attempt.
+    pub(super) fn requeue(&mut self, index: usize, now: Timestamp, reason: FailureReason, message: &str) {
+        let job = &mut self.jobs[index].job;
+        job.state = State::Pending;
+        job.available_at = Some(now + self.policy.backoff(job.lost_attempts));
+        job.last_failure = Some(FailedAttempt {
+            attempt: job.attempt,
+            node: job.node.clone().unwrap(),
+            reason,
+            message: message.to_owned(),
+        });
+    }
+
+    pub(super) fn fail(&mut self, index: usize, now: Timestamp, reason: FailureReason, text: &str) -> Job {
         let job = &mut self.jobs[index].job;
         job.state = State::Failed;
         job.failure_reason = reason;

@@ -2,15 +2,16 @@
 
 use std::cmp::Reverse;
 
+use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Credentials, Report};
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::transition::State;
-use vmafx_queue::{AttemptNumber, Job, JobId, TenantId};
+use vmafx_queue::{AttemptNumber, Job, JobId, PullId, TenantId};
 
-use super::Queue;
+use super::{Entry, Queue};
 
 impl Queue {
     pub(crate) fn claim(
@@ -19,8 +20,13 @@ impl Queue {
         tenant: &TenantId,
         who: &Credentials,
         backends: &[String],
+        pull: Option<PullId>,
     ) -> Claim {
         let Some(session) = self.session(tenant, who) else { return Claim::NoSession };
+        let name = self.sessions[session].node.name.clone();
+        if let Some(until) = self.closed_until(now, tenant, &name, backends) {
+            return Claim::Quarantined { until };
+        }
         let fits = |job: &Job| {
             job.tenant == *tenant
                 && job.state == State::Pending
@@ -28,18 +34,32 @@ impl Queue {
         };
         let waiting = |index: &usize| fits(&self.jobs[*index].job);
         let backoff = |index: &usize| self.jobs[*index].job.available_at.filter(|at| *at > now);
+        let kept = |index: &usize| {
+            let avoids = self.jobs[*index].job.avoids.as_ref();
+            avoids.filter(|avoided| avoided.node == name && avoided.until > now).map(|avoided| avoided.until)
+        };
         let first = (0..self.jobs.len())
             .filter(waiting)
-            .filter(|index| backoff(index).is_none())
+            .filter(|index| backoff(index).is_none() && kept(index).is_none())
             .min_by_key(|index| order(&self.jobs[*index].job));
         let Some(index) = first else {
             let next = (0..self.jobs.len()).filter(waiting).filter_map(|index| backoff(&index)).min();
-            return Claim::Nothing { next };
+            let ready = (0..self.jobs.len()).filter(waiting).filter(|index| backoff(index).is_none());
+            return match ready.filter_map(|index| kept(&index)).min() {
+                Some(kept) => Claim::PassedOver { next: next.map_or(kept, |next| next.min(kept)) },
+                None => Claim::Nothing { next },
+            };
         };
+        if let Some(faults) = self.faults.get_mut(&(tenant.clone(), name))
+            && faults.failures >= self.policy.quarantine_after
+        {
+            faults.tried_at = now;
+        }
         let node = &self.sessions[session].node;
         let entry = &mut self.jobs[index];
         entry.holder = Some(node.session);
         entry.expired = None;
+        entry.pull = pull;
         entry.node_labels = node.capability.labels.clone();
         let job = &mut entry.job;
         job.state = State::Running;
@@ -47,6 +67,7 @@ impl Queue {
         job.node = Some(node.name.clone());
         job.started_at = Some(now);
         job.available_at = None;
+        job.avoids = None;
         job.lease_expires_at = Some(now + self.policy.lease_ttl);
         entry.attempts.push(Attempt {
             number: job.attempt,
@@ -55,6 +76,7 @@ impl Queue {
             started_at: now,
             ended: None,
             error: String::new(),
+            reason: FailureReason::Unspecified,
         });
         self.changed(index, now);
         Claim::Job(Box::new(self.jobs[index].job.clone()))
@@ -88,7 +110,12 @@ impl Queue {
                     return refused;
                 }
                 // The attempt is not lost after all.
-                self.jobs[index].job.lost_attempts -= 1;
+                let job = &mut self.jobs[index].job;
+                job.lost_attempts -= 1;
+                let attempt = job.attempt;
+                job.last_failure.take_if(|failure| failure.attempt == attempt);
+                job.avoids = None;
+                job.available_at = None;
                 if let Some(attempt) = self.jobs[index].attempts.last_mut() {
                     attempt.ended = None;
                     attempt.error.clear();
@@ -101,14 +128,14 @@ impl Queue {
         match report.result {
             Ok(result) => {
                 self.end_attempt(index, now, AttemptOutcome::Completed, "");
+                let node = self.jobs[index].job.node.clone().unwrap();
+                self.faults.remove(&(tenant.clone(), node));
                 self.jobs[index].job.state = State::Completed;
                 self.jobs[index].job.result = Some(result);
             }
             Err((reason, message)) => {
-                self.end_attempt(index, now, AttemptOutcome::Failed, &message);
-                self.jobs[index].job.state = State::Failed;
-                self.jobs[index].job.failure_reason = reason;
-                self.jobs[index].job.error = message;
+                self.fail_attempt(index, now, reason, &message);
+                return Reported::Moved { job: Box::new(self.jobs[index].job.clone()), sampled: false };
             }
         }
         self.jobs[index].job.finished_at = Some(now);
@@ -139,6 +166,24 @@ impl Queue {
         self.changed(index, now);
         self.claimable(index);
         Released::Moved
+    }
+
+    pub(crate) fn release_pulls(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        who: &Credentials,
+        pulls: &[PullId],
+    ) -> u64 {
+        let lost = |entry: &&Entry| {
+            entry.holder == Some(who.session) && entry.pull.is_some_and(|pull| pulls.contains(&pull))
+        };
+        let attempts: Vec<(JobId, AttemptNumber)> =
+            self.jobs.iter().filter(lost).map(|entry| (entry.job.id, entry.job.attempt)).collect();
+        let released = attempts.into_iter().map(|(job, attempt)| {
+            self.release(now, tenant, who, job, attempt, vmafx_queue::lost_pull::REASON)
+        });
+        released.filter(|released| *released == Released::Moved).count() as u64
     }
 }
 

@@ -98,7 +98,12 @@ impl WholeNode {
 
     /// Kills the first process of a container, like a crash. `id` is the one in the Pod's status, without the scheme.
     pub fn kill_container(&self, id: &str) -> Result<(), NodeError> {
-        ctr(&self.state, &["tasks", "kill", "--signal", "SIGKILL", id], Stdio::null())
+        self.signal_container(id, "SIGKILL")
+    }
+
+    /// Sends a signal to the first process of a container.
+    pub fn signal_container(&self, id: &str, signal: &str) -> Result<(), NodeError> {
+        ctr(&self.state, &["tasks", "kill", "--signal", signal, id], Stdio::null())
     }
 
     /// Runs a program of this machine inside the cluster's namespaces, where Pods and Services can be reached.

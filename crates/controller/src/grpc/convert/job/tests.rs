@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, ReflectMessage};
 use vmafx_job::{CancelCause, FailureReason, ScoreDetails, ScoreResult, ScoringRequest};
-use vmafx_queue::job::{Label, Origin, Progress};
+use vmafx_queue::job::{AvoidedNode, Label, Origin, Progress};
 use vmafx_queue::{IdempotencyKey, JobId, TenantId};
 
 use super::*;
@@ -46,6 +46,14 @@ fn whole() -> Job {
         deadline_at: Some(Timestamp(1_700_000_099_000)),
         revision: 4,
         cancel_cause: Some(CancelCause::Replaced),
+        last_failure: Some(FailedAttempt {
+            attempt: 1,
+            node: "node-1".into(),
+            reason: FailureReason::ScratchFull,
+            message: "full".into(),
+        }),
+        avoids: Some(AvoidedNode { node: "node-1".into(), until: Timestamp(1_700_000_070_000) }),
+        next_scoring: Some(ScoringRequest { reference: "/next.yuv".into(), ..ScoringRequest::default() }),
     }
 }
 
@@ -85,6 +93,15 @@ fn golden() -> wire::Job {
         cursor: String::new(),
         deadline_at_ms: 1_700_000_099_000,
         cancel_cause: 2,
+        last_failure: Some(wire::FailedAttempt {
+            attempt: 1,
+            node: "node-1".into(),
+            reason: 24,
+            message: "full".into(),
+        }),
+        avoid_node: "node-1".into(),
+        avoid_until_ms: 1_700_000_070_000,
+        next_scoring: Some(wire::ScoringParams { reference: "/next.yuv".into(), ..Default::default() }),
     }
 }
 

@@ -48,7 +48,7 @@ fn it_is_not_over_before_it_is(#[case] status: Value, #[case] pods: Vec<Arc<PodS
 #[case::differ("ClipsDiffer", 5, 2, Reason::ScoringFailed)]
 #[case::of_a_later_release("Haunted", 15, 2, Reason::ScoringFailed)]
 #[case::unreachable("SourceUnreachable", 20, 3, Reason::InputUnavailable)]
-#[case::memory("OutOfMemory", 21, 3, Reason::ScoringFailed)]
+#[case::memory("OutOfMemory", 21, 3, Reason::AttemptsExhausted)]
 fn the_result_says_why(#[case] word: &str, #[case] number: i32, #[case] code: i32, #[case] reason: Reason) {
     let pods = [pod(1, &ended("Failed", code, "Error", &left(word, number)))];
     assert_eq!(failed(&policy(), &pods), (reason, "why".to_owned()));

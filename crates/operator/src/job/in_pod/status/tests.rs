@@ -200,3 +200,22 @@ fn the_same_facts_give_the_same_status_later_and_moving_words_are_kept() {
     let second = status(&resource, &later, None, None, at("2026-01-01T00:09:00Z"));
     assert_eq!(second, first);
 }
+
+#[test]
+fn a_spec_that_changed_after_the_job_was_created_is_not_claimed() {
+    let running = running();
+    let with_request = |request: Option<String>| {
+        let live = BatchJobSnapshot { request, ..job(&json!({ "active": 1 })) };
+        observed(Some(live), vec![pod(1, &running)])
+    };
+    let changed = resource(&json!({ "scoring": { "features": ["psnr"] } }));
+    let of_before = request_digest(&resource(&json!({})));
+    let cases = [(None, Some(2)), (Some(request_digest(&changed)), Some(2)), (Some(of_before), None)];
+    for (request, generation) in cases {
+        let status = made_of(&changed, &with_request(request));
+        assert_eq!(status.observed_generation, generation);
+        assert_eq!(status.message.unwrap().ends_with(NOT_USED), generation.is_none());
+    }
+    let other_limits = resource(&json!({ "backoffLimit": 9, "priority": 4, "groundTruth": 5 }));
+    assert_eq!(request_digest(&other_limits), request_digest(&resource(&json!({}))));
+}

@@ -4,9 +4,9 @@ use rusqlite::{Connection, params};
 
 use super::live::{Lease, LiveState};
 use super::rows::{COLUMNS, from_row};
-use super::sessions;
 use super::stats::{TenantTable, tenants};
 use super::unit_of_work::Counters;
+use super::{faults, sessions};
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::policy::Policy;
@@ -16,6 +16,7 @@ use crate::policy::Policy;
 pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> StoreResult<LiveState> {
     let mut live = LiveState::default();
     sessions::restore(connection, &mut live, now, policy)?;
+    faults::restore(connection, &mut live)?;
     let mut running = connection.prepare(&format!(
         "SELECT {COLUMNS} FROM jobs INDEXED BY jobs_list WHERE tenant = ?1 AND state = 'running'"
     ))?;
@@ -26,6 +27,7 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
                 let lease = Lease {
                     number: row.number,
                     session: stored.session,
+                    pull: stored.pull,
                     attempt: row.attempt,
                     expires_at: now + policy.lease_ttl,
                     progress: None,
@@ -38,9 +40,9 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
     Ok(live)
 }
 
-/// The id of the store and the current values of its sequences.
-pub(super) fn identity(connection: &Connection) -> StoreResult<(String, Counters)> {
-    Ok(connection.query_row("SELECT id, job_seq, sample_seq FROM store", [], |row| {
-        Ok((row.get(0)?, Counters::new(row.get(1)?, row.get(2)?)))
+/// The current values of the sequences.
+pub(super) fn counters(connection: &Connection) -> StoreResult<Counters> {
+    Ok(connection.query_row("SELECT job_seq, sample_seq FROM store", [], |row| {
+        Ok(Counters::new(row.get(0)?, row.get(1)?))
     })?)
 }

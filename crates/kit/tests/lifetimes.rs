@@ -1,0 +1,176 @@
+//! When the connections of a gRPC listener end, and what their calls see of it.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+
+#[allow(dead_code, reason = "the tests of the channel use the rest")]
+mod grpc;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use grpc::{Pki, call, open_stream};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tonic::Code;
+use vmafx_kit::channel::{ChannelArgs, GrpcChannel, streaming};
+use vmafx_kit::config::{Environment, parse};
+use vmafx_kit::health::ServingSignal;
+use vmafx_kit::serve::{ConnectionAge, GrpcLifetimes, ServerConnection, incoming, serve_grpc};
+use vmafx_kit::tasks::Shutdown;
+use vmafx_kit::tls::{ServerTls, TlsFiles, TlsVariables};
+
+#[derive(Debug, clap::Parser)]
+struct Args {
+    #[command(flatten)]
+    channel: ChannelArgs,
+}
+
+struct Listener {
+    channel: GrpcChannel,
+    connections: Arc<AtomicUsize>,
+    lifetimes: GrpcLifetimes,
+    running: JoinSet<()>,
+}
+
+impl Listener {
+    async fn start(age: ConnectionAge) -> Self {
+        Self::with(age, None, &[]).await
+    }
+
+    async fn with(age: ConnectionAge, tls: Option<ServerTls>, client: &[(&str, &str)]) -> Self {
+        let lifetimes = GrpcLifetimes { age, serving: ServingSignal::default(), shutdown: Shutdown::new() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let addr = listener.local_addr().unwrap().to_string().parse().unwrap();
+        let connections: Arc<AtomicUsize> = Arc::default();
+        let service = tonic::service::Routes::from(grpc::routes(&Arc::default())).prepare();
+        let served =
+            serve_grpc(counted(incoming(listener, tls, 64), &connections), service, lifetimes.clone());
+        let mut running = JoinSet::new();
+        running.spawn(async { served.await.unwrap() });
+        let channel = match parse::<Args>(["t"], &client.iter().copied().collect::<Environment>(), &[]) {
+            Ok(args) => args.channel.open(&addr).unwrap(),
+            Err(exit) => panic!("{exit:?}"),
+        };
+        Self { channel, connections, lifetimes, running }
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    async fn echo(&self) {
+        call(&self.channel, "Echo", ()).await.unwrap();
+    }
+}
+
+fn counted(
+    connections: impl Stream<Item = ServerConnection> + Send + 'static,
+    count: &Arc<AtomicUsize>,
+) -> impl Stream<Item = ServerConnection> + Send + 'static {
+    let count = count.clone();
+    connections.inspect(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    })
+}
+
+const HOUR: Duration = Duration::from_hours(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_client_gets_a_new_connection_when_its_own_is_too_old() {
+    let listener = Listener::start(ConnectionAge { max: Some(HOUR), grace: None }).await;
+    listener.echo().await;
+    tokio::time::sleep(HOUR.mul_f64(0.89)).await;
+    listener.echo().await;
+    assert_eq!(listener.connections(), 1);
+    tokio::time::sleep(HOUR.mul_f64(0.22)).await;
+    listener.echo().await;
+    assert_eq!(listener.connections(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_on_an_old_connection_or_with_the_grace_period() {
+    let age = ConnectionAge { max: Some(Duration::from_secs(30)), grace: Some(HOUR) };
+    let listener = Listener::start(age).await;
+    let mut ends = open_stream(&listener.channel, "Late", streaming(())).await.unwrap();
+    let mut endless = open_stream(&listener.channel, "Stall", streaming(())).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    listener.echo().await;
+    assert_eq!(listener.connections(), 2);
+    assert_eq!(ends.message().await.unwrap().as_deref(), Some("at last"));
+    let status = endless.message().await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+}
+
+#[tokio::test]
+async fn clients_leave_a_process_that_stops_serving_and_their_running_calls_finish() {
+    let listener = Listener::start(ConnectionAge::default()).await;
+    let mut stream = open_stream(&listener.channel, "Two", streaming(())).await.unwrap();
+    assert_eq!(stream.message().await.unwrap().as_deref(), Some("first"));
+    listener.lifetimes.serving.set(false);
+    let moved = || async {
+        listener.echo().await;
+        listener.connections() == 2
+    };
+    until(moved).await;
+    assert_eq!(stream.message().await.unwrap().as_deref(), Some("second"));
+    // Connections that were made since then stay.
+    listener.echo().await;
+    assert_eq!(listener.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_shutdown_lets_running_calls_finish() {
+    let mut listener = Listener::start(ConnectionAge::default()).await;
+    let mut stream = open_stream(&listener.channel, "Two", streaming(())).await.unwrap();
+    assert_eq!(stream.message().await.unwrap().as_deref(), Some("first"));
+    listener.lifetimes.shutdown.begin();
+    assert_eq!(stream.message().await.unwrap().as_deref(), Some("second"));
+    assert_eq!(stream.message().await.unwrap(), None);
+    tokio::time::timeout(HOUR, listener.running.join_next()).await.unwrap().unwrap().unwrap();
+    let refused = call(&listener.channel, "Echo", ()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unavailable);
+}
+
+#[tokio::test]
+async fn an_authority_replaced_on_disk_is_used_by_the_next_connection() {
+    let (old, new) = (Pki::new("old", "localhost"), Pki::new("new", "localhost"));
+    let directory = tempfile::tempdir().unwrap();
+    let [ca, cert, key, next] =
+        ["ca.pem", "tls.crt", "tls.key", "next"].map(|name| directory.path().join(name));
+    std::fs::copy(&old.ca_file, &ca).unwrap();
+    old.write_pair(&cert, &key);
+    let variables = TlsVariables { switch: "T_TLS=true", cert: "T_CERT", key: "T_KEY" };
+    let files = TlsFiles { cert: cert.clone(), key: key.clone(), variables };
+    let tls = ServerTls::open(files, &["h2"]).await.unwrap();
+    // Connections end all the time, because a new authority counts for new connections.
+    let age = ConnectionAge { max: Some(Duration::from_millis(20)), grace: None };
+    let client = [
+        ("VMAFX_CONTROLLER_TLS", "true"),
+        ("VMAFX_CONTROLLER_CA_FILE", ca.to_str().unwrap()),
+        ("VMAFX_CONTROLLER_SERVER_NAME", "localhost"),
+    ];
+    let listener = Listener::with(age, Some(tls), &client).await;
+    listener.echo().await;
+
+    new.write_pair(&cert, &key);
+    let refusal = || async { call(&listener.channel, "Echo", ()).await.err() };
+    until(|| async { refusal().await.is_some() }).await;
+    // A file that is not usable yet changes nothing.
+    std::fs::write(&ca, "half writ").unwrap();
+    let status = refusal().await.unwrap();
+    assert!(status.message().contains("its certificate was not signed by"), "{status}");
+    std::fs::copy(&new.ca_file, &next).unwrap();
+    std::fs::rename(&next, &ca).unwrap();
+    listener.echo().await;
+}
+
+/// Polls until the condition holds.
+async fn until<F: Future<Output = bool>>(mut condition: impl FnMut() -> F) {
+    let poll = async {
+        while !condition().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), poll).await.unwrap();
+}

@@ -1,0 +1,44 @@
+//! Submissions that the controller refuses until an administrator changes something.
+
+use serde_json::json;
+
+use crate::agent::Agent;
+use crate::harness::{Harness, condition, message};
+
+#[tokio::test]
+async fn a_job_outside_the_scoring_roots_waits_and_is_submitted_when_they_are_extended() {
+    let mut harness = Harness::start().await;
+    harness.create("outside", json!({ "reference": "file:///media/r.y4m" })).await;
+    let refused = harness.until_reason("outside", "Accepted", "InputRefused").await;
+    assert_eq!(condition(&refused, "Failed").0, "False");
+    assert!(message(&refused).contains("scoring.reference"), "{}", message(&refused));
+    harness.until_events(&["InputRefused"]).await;
+    // A refused job does not hold up the others.
+    harness.create("inside", json!({})).await;
+    harness.until_reason("inside", "Accepted", "Submitted").await;
+
+    harness.controller.kill().unwrap();
+    harness.controller.exited().await.unwrap();
+    harness.controller.set_env("VMAFX_SCORING_ROOTS", "/clips,/media");
+    harness.controller.restart().await.unwrap();
+    harness.until_reason("outside", "Accepted", "Submitted").await;
+    let agent = Agent::register(&harness.controller, "gpu-0").await;
+    for _ in 0..2 {
+        let work = agent.pull().await;
+        agent.score(&work, 90.0).await;
+    }
+    harness.until_phase("outside", "Succeeded").await;
+}
+
+#[tokio::test]
+async fn a_refused_job_fails_at_its_deadline_and_an_invalid_one_at_once() {
+    let harness = Harness::start().await;
+    harness.create("late", json!({ "reference": "file:///media/r.y4m", "activeDeadlineSeconds": 3 })).await;
+    harness.create("invalid", json!({ "reportURI": "file:///clips/report.docx" })).await;
+    let late = harness.until_phase("late", "Failed").await;
+    assert_eq!(condition(&late, "Failed"), ("True".to_owned(), "DeadlineExceeded".to_owned()));
+    assert!(message(&late).contains("scoring.reference"), "{}", message(&late));
+    assert!(late.status.unwrap().finished_at.is_some());
+    let invalid = harness.until_phase("invalid", "Failed").await;
+    assert_eq!(condition(&invalid, "Failed"), ("True".to_owned(), "Rejected".to_owned()));
+}
