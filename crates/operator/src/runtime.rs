@@ -18,6 +18,7 @@ pub mod cache;
 pub mod cached_resource;
 pub mod controller;
 mod identity;
+mod list_stream;
 mod list_watch;
 pub mod metrics;
 pub mod notifier;

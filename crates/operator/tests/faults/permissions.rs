@@ -21,18 +21,6 @@ use crate::fixture::{DesiredNode, FaultFixture, SYSTEM, Scenario, SharedControlP
 const GUARDED: [&str; 3] =
     ["vmafxjobs/finalizers", "vmafxmodeltrainings/finalizers", "vmafxnodes/finalizers"];
 
-/// Watched kinds. They are listed only if the API server sends no initial events, and this one sends them.
-const LISTED_AS_FALLBACK: [&str; 8] = [
-    "pods",
-    "services",
-    "statefulsets.apps",
-    "jobs.batch",
-    "poddisruptionbudgets.policy",
-    "vmafxjobs.vmafx.dev",
-    "vmafxmodeltrainings.vmafx.dev",
-    "vmafxnodes.vmafx.dev",
-];
-
 #[tokio::test]
 async fn no_request_is_denied_and_no_permission_is_unused() {
     let port = vmafx_testkit::ports::free_address().unwrap().port().to_string();
@@ -68,9 +56,8 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
     assert_eq!(denied, Vec::<String>::new());
     let rules: Vec<PolicyRule> = grants().iter().flat_map(|grant| grant.rules().to_vec()).collect();
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
-    let lists = LISTED_AS_FALLBACK.map(|kind| format!("list {kind}"));
     let guarded = GUARDED.map(|enforced| format!("update {enforced}.vmafx.dev"));
-    assert_eq!(unused, [&lists[..], &guarded[..]].concat());
+    assert_eq!(unused, guarded);
 }
 
 /// Creates a training run and waits for its trainer.

@@ -19,8 +19,6 @@ use super::*;
 struct Answer {
     code: u16,
     text: String,
-    /// The answer has no end.
-    open: bool,
 }
 
 /// The answers in their order, and a record of the requests.
@@ -41,17 +39,17 @@ impl Script {
             let query = request.uri().query().unwrap_or_default();
             let parameter =
                 |name: &str| query.split('&').find(|part| part.starts_with(name)).unwrap_or_default();
-            let request = match (parameter("sendInitialEvents="), parameter("watch=")) {
-                ("", "") => format!("page {}", parameter("continue=")),
-                ("", _) => format!("watch {}", parameter("resourceVersion=")),
-                _ => format!("stream {}", parameter("resourceVersionMatch=")),
+            let request = match parameter("watch=") {
+                "" => format!("list {}", parameter("limit=")),
+                _ => format!("watch {}", parameter("resourceVersion=")),
             };
             script.requests.lock().unwrap().push(request.trim_end().to_owned());
-            let Answer { code, text, open } =
+            let Answer { code, text } =
                 script.answers.lock().unwrap().pop_front().expect("a scripted answer");
-            let begin = stream::iter([Ok::<_, BoxError>(Frame::data(Bytes::from(text)))]);
-            let end = if open { stream::pending().boxed() } else { stream::empty().boxed() };
-            let answer = Response::builder().status(code).body(StreamBody::new(begin.chain(end))).unwrap();
+            // Chunks that end anywhere.
+            let chunks: Vec<_> = text.as_bytes().chunks(7).map(Bytes::copy_from_slice).collect();
+            let chunks = stream::iter(chunks).map(|chunk| Ok::<_, BoxError>(Frame::data(chunk)));
+            let answer = Response::builder().status(code).body(StreamBody::new(chunks)).unwrap();
             futures::future::ready(Ok::<_, BoxError>(answer))
         });
         ListWatch::new(Client::new(server, "default"), None)
@@ -66,27 +64,17 @@ fn node(name: &str, version: &str) -> Value {
     json!({ "metadata": { "name": name, "resourceVersion": version }, "spec": { "gpuVendor": "cpu" } })
 }
 
-/// Initial events and the bookmark that ends them.
 fn list(names: &[&str], version: &str) -> Answer {
-    let mark = json!({
-        "kind": "VmafxNode", "apiVersion": "vmafx.dev/v1",
-        "metadata": { "resourceVersion": version, "annotations": { INITIAL_EVENTS_END: "true" } },
-    });
-    let initial = names.iter().map(|name| event("ADDED", &node(name, "1")));
-    watch(&initial.chain([event("BOOKMARK", &mark)]).collect::<Vec<_>>())
-}
-
-fn page(names: &[&str], token: &str) -> Answer {
     let items: Vec<_> = names.iter().map(|name| node(name, "1")).collect();
-    let metadata = json!({ "resourceVersion": "5", "continue": token });
+    let metadata = json!({ "resourceVersion": version, "continue": "" });
     let list = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNodeList", "items": items, "metadata": metadata });
-    Answer { code: 200, text: list.to_string(), open: false }
+    Answer { code: 200, text: list.to_string() }
 }
 
 fn watch(events: &[Value]) -> Answer {
     // The type comes first, as the API server writes it.
     let line = |event: &Value| format!("{{\"type\":{},\"object\":{}}}\n", event["type"], event["object"]);
-    Answer { code: 200, text: events.iter().map(line).collect(), open: false }
+    Answer { code: 200, text: events.iter().map(line).collect() }
 }
 
 fn event(type_: &str, object: &Value) -> Value {
@@ -96,7 +84,7 @@ fn event(type_: &str, object: &Value) -> Value {
 fn refused(code: u16) -> Answer {
     let status =
         json!({ "kind": "Status", "status": "Failure", "message": "no", "reason": "R", "code": code });
-    Answer { code, text: status.to_string(), open: false }
+    Answer { code, text: status.to_string() }
 }
 
 /// The next events, in short.
@@ -132,8 +120,7 @@ async fn changes_are_watched_from_the_list_on_and_resumed_where_a_watch_ended() 
     ]);
     let events = events(&mut script.list_watch(), 7).await;
     assert_eq!(events, ["init", "listed a", "listed b", "init done", "applied c", "deleted a", "applied b"]);
-    let stream = "stream resourceVersionMatch=NotOlderThan";
-    let requests = [stream, "watch resourceVersion=5", "watch resourceVersion=7", "watch resourceVersion=9"];
+    let requests = ["list", "watch resourceVersion=5", "watch resourceVersion=7", "watch resourceVersion=9"];
     assert_eq!(script.requests(), requests);
 }
 
@@ -141,7 +128,8 @@ async fn changes_are_watched_from_the_list_on_and_resumed_where_a_watch_ended() 
 async fn a_list_that_is_cut_off_fails_and_is_requested_again() {
     let whole = list(&["a", "b"], "5");
     let text = &whole.text;
-    for kept in [text.find(r#""b""#).unwrap(), text.find("BOOKMARK").unwrap(), text.len() - 3] {
+    for kept in [0, text.find(r#""b""#).unwrap(), text.find("resourceVersion\":\"5").unwrap(), text.len() - 1]
+    {
         let cut = Answer { text: text[..kept].to_owned(), ..whole.clone() };
         let script = Script::of(&[cut, list(&["c"], "6")]);
         let mut list_watch = script.list_watch();
@@ -155,33 +143,32 @@ async fn a_list_that_is_cut_off_fails_and_is_requested_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_sends_no_initial_events_is_asked_for_pages_from_then_on() {
-    for code in [400, 422] {
-        let script = Script::of(&[
-            refused(code),
-            page(&["a"], "t"),
-            page(&["b"], ""),
-            refused(410),
-            page(&["c"], "u"),
-            refused(410),
-            page(&[], ""),
-        ]);
-        let events = events(&mut script.list_watch(), 10).await;
-        let first = ["init", "listed a", "listed b", "init done", "error 410"];
-        let later = ["init", "listed c", "list failed", "init", "init done"];
-        assert_eq!(events, [first, later].concat());
-        let requests =
-            ["page", "page continue=t", "watch resourceVersion=5", "page", "page continue=u", "page"];
-        assert_eq!(script.requests()[1..], requests);
+async fn the_version_of_a_list_may_stand_before_its_objects_and_no_objects_may_be_null() {
+    let begin = r#"{"kind":"VmafxNodeList","metadata":{"resourceVersion":"5"},"items":"#;
+    for (items, listed) in [(json!([node("a", "1")]), Some("listed a")), (json!(null), None)] {
+        let script = Script::of(&[Answer { code: 200, text: format!("{begin}{items}}}") }]);
+        let expected: Vec<_> = ["init"].into_iter().chain(listed).chain(["init done"]).collect();
+        assert_eq!(events(&mut script.list_watch(), expected.len()).await, expected);
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_end_its_initial_events_is_asked_for_pages() {
-    let endless = Answer { open: true, ..watch(&[event("ADDED", &node("a", "1"))]) };
-    let script = Script::of(&[endless, page(&["a"], "")]);
-    let events = events(&mut script.list_watch(), 6).await;
-    assert_eq!(events, ["init", "listed a", "list failed", "init", "listed a", "init done"]);
+#[tokio::test]
+async fn what_is_not_a_list_fails() {
+    for text in ["", "no JSON", "[]", r#"{"items":[]}"#, r#"{"items":{},"metadata":{}}"#] {
+        let script = Script::of(&[Answer { code: 200, text: text.to_owned() }]);
+        assert_eq!(events(&mut script.list_watch(), 2).await, ["init", "list failed"], "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_is_longer_than_its_channels_is_complete() {
+    let names: Vec<_> = (0..2000).map(|number| format!("n{number}")).collect();
+    let script = Script::of(&[list(&names.iter().map(String::as_str).collect::<Vec<_>>(), "5")]);
+    let events = events(&mut script.list_watch(), names.len() + 2).await;
+    let listed = names.iter().map(|name| format!("listed {name}"));
+    let expected: Vec<_> =
+        ["init".to_owned()].into_iter().chain(listed).chain(["init done".to_owned()]).collect();
+    assert_eq!(events, expected);
 }
 
 #[tokio::test]
