@@ -1,14 +1,14 @@
 //! Which Service or disruption budget is ours, and what to do about it. Pure.
 //!
-//! | live                             | decision                                          |
-//! |----------------------------------|---------------------------------------------------|
-//! | any, while the owner is deleted  | Leave: garbage collection removes it              |
-//! | absent                           | Create                                            |
-//! | being deleted                    | Wait                                              |
-//! | controlled by the owner          | Keep: applied, unless nothing has changed         |
-//! | controlled by another, or none   | Refuse, whatever its labels say                   |
-//!
-//! Nothing is adopted here: such an object holds no state, so its creator can be asked to remove it.
+//! | live                                        | decision                                   |
+//! |---------------------------------------------|--------------------------------------------|
+//! | any, while the owner is deleted             | Leave: garbage collection removes it       |
+//! | absent                                      | Create                                     |
+//! | being deleted                               | Wait                                       |
+//! | controlled by the owner                     | Keep: applied, unless nothing has changed  |
+//! | controlled by none, applied by the operator | Adopt: its resource was deleted as orphan  |
+//! | controlled by none, applied by others only  | Refuse, whatever its labels say            |
+//! | controlled by another                       | Refuse                                     |
 
 use vmafx_api::conditions::Reason;
 
@@ -25,6 +25,7 @@ pub enum ChildDecision {
     Create,
     Wait,
     Keep,
+    Adopt,
     Refuse { controller: Option<ControllerRef> },
 }
 
@@ -36,6 +37,7 @@ pub fn decide_child(owner: &ResourceOwner, live: Option<&ChildSnapshot>) -> Chil
         Some(live) if live.controller.as_ref().is_some_and(|controller| controller.uid == owner.uid) => {
             ChildDecision::Keep
         }
+        Some(live) if live.controller.is_none() && live.applied_by_operator => ChildDecision::Adopt,
         Some(live) => ChildDecision::Refuse { controller: live.controller.clone() },
     }
 }
@@ -58,7 +60,7 @@ impl ChildPlan {
         let decision = decide_child(owner, observed.live.as_deref());
         let write = match &decision {
             ChildDecision::Create => Some(ObjectWrite::Create(desired.body.clone())),
-            ChildDecision::Keep => observed.apply(desired.body.clone()),
+            ChildDecision::Keep | ChildDecision::Adopt => observed.apply(desired.body.clone()),
             ChildDecision::Leave | ChildDecision::Wait | ChildDecision::Refuse { .. } => None,
         };
         Self { kind: desired.kind.clone(), key: desired.key.clone(), decision, write }
@@ -68,7 +70,9 @@ impl ChildPlan {
     pub fn obstacle(&self) -> Option<ConditionState> {
         let Self { kind, key, .. } = self;
         let (reason, message) = match &self.decision {
-            ChildDecision::Leave | ChildDecision::Create | ChildDecision::Keep => return None,
+            ChildDecision::Leave | ChildDecision::Create | ChildDecision::Keep | ChildDecision::Adopt => {
+                return None;
+            }
             ChildDecision::Wait => (
                 Reason::Terminating,
                 format!("{kind} {key} is being deleted; a new one follows when it is gone"),

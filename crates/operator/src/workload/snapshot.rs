@@ -1,6 +1,7 @@
 //! What is cached of the objects of a workload.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt as _};
 use serde::Serialize;
 use vmafx_api::workload::StatefulSetRef;
@@ -9,6 +10,7 @@ use super::SUCCEEDS;
 use super::fingerprint::Fingerprint;
 use super::immutables::ImmutableFields;
 use super::owner::ControllerRef;
+use crate::FIELD_MANAGER;
 use crate::reserved::AGENT_CONTAINER;
 use crate::runtime::{Cached, ObjectIdentity};
 
@@ -109,6 +111,8 @@ pub struct ChildSnapshot {
     pub identity: ObjectIdentity,
     pub controller: Option<ControllerRef>,
     pub terminating: bool,
+    /// Whether its managed fields name the operator. Watches drop managed fields, so only a live read can say so.
+    pub applied_by_operator: bool,
     pub fingerprint: Fingerprint,
 }
 
@@ -119,9 +123,17 @@ impl ChildSnapshot {
             identity: ObjectIdentity::of(&object),
             controller: ControllerRef::of(object.meta()),
             terminating: object.meta().deletion_timestamp.is_some(),
+            applied_by_operator: applied_by_operator(object.meta()),
             fingerprint: Fingerprint::of(&object),
         }
     }
+}
+
+fn applied_by_operator(metadata: &ObjectMeta) -> bool {
+    let mut entries = metadata.managed_fields.iter().flatten();
+    entries.any(|entry| {
+        entry.manager.as_deref() == Some(FIELD_MANAGER) && entry.operation.as_deref() == Some("Apply")
+    })
 }
 
 impl Cached for ChildSnapshot {

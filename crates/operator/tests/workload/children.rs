@@ -134,6 +134,25 @@ async fn a_child_without_controller_is_refused_even_with_our_label() {
     assert!(!ours);
 }
 
+/// `kubectl delete vmnode --cascade=orphan` leaves a Service without owner references.
+#[tokio::test]
+async fn a_child_that_the_operator_applied_for_a_deleted_resource_is_adopted() {
+    let services = Services::start("child-orphan").await;
+    services.pass(9090).await;
+    let orphan = json!({ "metadata": { "ownerReferences": null } });
+    let orphan = services.api().patch(NAME, &PatchParams::default(), &Patch::Merge(orphan)).await.unwrap();
+    assert_eq!(orphan.owner_references(), []);
+    services.requests();
+
+    assert_eq!(services.pass(9090).await.service(), ChildDecision::Adopt);
+    assert_eq!(services.requests(), [Method::GET, Method::PATCH]);
+    let adopted = services.api().get(NAME).await.unwrap();
+    assert_eq!(adopted.owner_references(), [services.resource.owner.reference()]);
+    assert_eq!(adopted.uid(), orphan.uid());
+    assert_eq!(services.pass(9090).await.service(), ChildDecision::Keep);
+    assert_eq!(services.requests(), Vec::<Method>::new());
+}
+
 #[tokio::test]
 async fn a_child_of_another_owner_is_refused() {
     let services = Services::start("child-foreign").await;
