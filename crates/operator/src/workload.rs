@@ -30,7 +30,7 @@ pub mod workers;
 
 pub use self::apply::AppliedWorkload;
 pub use self::child::{ChildDecision, ChildPlan, decide_child};
-pub use self::decide::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision, decide};
+pub use self::decide::{MAX_REPLACEMENTS, ReplaceReason, WorkloadDecision, WorkloadRefusal, decide};
 pub use self::desired::{DesiredChild, DesiredStatefulSet, DesiredWorkload, body};
 pub use self::fingerprint::Fingerprint;
 pub use self::immutables::ImmutableFields;

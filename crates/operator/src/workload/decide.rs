@@ -57,7 +57,7 @@ pub enum WorkloadDecision {
     /// It is being deleted.
     Wait { uid: String },
     /// It must not be touched.
-    Refuse(RefusalReason),
+    Refuse(WorkloadRefusal),
     /// The resource itself is being deleted, and garbage collection removes its objects.
     Leave,
 }
@@ -71,7 +71,7 @@ pub enum ReplaceReason {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RefusalReason {
+pub enum WorkloadRefusal {
     /// Another controller owns it.
     ForeignOwner,
     /// It has no owner, and its immutable fields differ from the desired ones.
@@ -105,14 +105,14 @@ pub fn decide(
     let relation = Relation::of(tracked, live);
     let decision = match &live.controller {
         Some(controller) if controller.uid != owner.uid => {
-            WorkloadDecision::Refuse(RefusalReason::ForeignOwner)
+            WorkloadDecision::Refuse(WorkloadRefusal::ForeignOwner)
         }
         Some(_) => ours(relation, uid, live.immutables == *desired),
         None => unowned(relation, uid, live, desired, owner.adopts),
     };
     match decision {
         WorkloadDecision::Replace { .. } if replaced >= MAX_REPLACEMENTS => {
-            WorkloadDecision::Refuse(RefusalReason::ReplaceLoop)
+            WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop)
         }
         decision => decision,
     }
@@ -162,12 +162,12 @@ fn unowned(
 ) -> WorkloadDecision {
     let compatible = live.immutables == *desired;
     match relation {
-        Relation::Tracked if !adopts => WorkloadDecision::Refuse(RefusalReason::HandedOver),
+        Relation::Tracked if !adopts => WorkloadDecision::Refuse(WorkloadRefusal::HandedOver),
         Relation::Untracked | Relation::Tracked if compatible => WorkloadDecision::Adopt { uid },
         // Without our owner reference the successor annotation proves nothing.
         Relation::Stranger | Relation::Successor if live.immutables.select_the_same(desired) => {
             WorkloadDecision::Replace { uid, reason: ReplaceReason::Impostor }
         }
-        _ => WorkloadDecision::Refuse(RefusalReason::Incompatible),
+        _ => WorkloadDecision::Refuse(WorkloadRefusal::Incompatible),
     }
 }

@@ -3,7 +3,7 @@
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::{CounterBy, LabelSet, Metrics};
 
-use super::decide::{RefusalReason, ReplaceReason, WorkloadDecision};
+use super::decide::{ReplaceReason, WorkloadDecision, WorkloadRefusal};
 
 closed_label! {
     pub enum DecisionLabel: "decision" {
@@ -34,10 +34,10 @@ impl From<&WorkloadDecision> for DecisionLabel {
             WorkloadDecision::Replace { reason: ReplaceReason::Impostor, .. } => Self::ReplaceImpostor,
             WorkloadDecision::Replace { reason: ReplaceReason::ImmutableDrift, .. } => Self::ReplaceImmutable,
             WorkloadDecision::Wait { .. } => Self::Wait,
-            WorkloadDecision::Refuse(RefusalReason::ForeignOwner) => Self::RefuseForeignOwner,
-            WorkloadDecision::Refuse(RefusalReason::Incompatible) => Self::RefuseIncompatible,
-            WorkloadDecision::Refuse(RefusalReason::HandedOver) => Self::RefuseHandedOver,
-            WorkloadDecision::Refuse(RefusalReason::ReplaceLoop) => Self::RefuseReplaceLoop,
+            WorkloadDecision::Refuse(WorkloadRefusal::ForeignOwner) => Self::RefuseForeignOwner,
+            WorkloadDecision::Refuse(WorkloadRefusal::Incompatible) => Self::RefuseIncompatible,
+            WorkloadDecision::Refuse(WorkloadRefusal::HandedOver) => Self::RefuseHandedOver,
+            WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop) => Self::RefuseReplaceLoop,
             WorkloadDecision::Leave => Self::Leave,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use vmafx_api::conditions::Reason;
 
 use super::child::ChildPlan;
-use super::decide::{RefusalReason, ReplaceReason, WorkloadDecision, decide};
+use super::decide::{ReplaceReason, WorkloadDecision, WorkloadRefusal, decide};
 use super::desired::{DesiredStatefulSet, DesiredWorkload};
 use super::objects::{ObjectWrite, ObservedObject};
 use super::observe::ObservedWorkload;
@@ -120,7 +120,7 @@ fn stateful_set(desired: &DesiredStatefulSet, observed: &ObservedWorkload) -> St
         | WorkloadDecision::Keep { .. }
         | WorkloadDecision::Leave => RESYNC_INTERVAL,
         WorkloadDecision::Replace { .. } | WorkloadDecision::Wait { .. } => PROGRESS_POLL_INTERVAL,
-        WorkloadDecision::Refuse(RefusalReason::ReplaceLoop) => {
+        WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop) => {
             observed.replacements.until_fewer.max(PROGRESS_POLL_INTERVAL)
         }
         WorkloadDecision::Refuse(_) => OBSTACLE_POLL_INTERVAL,
@@ -167,10 +167,10 @@ impl WorkloadDecision {
             Self::Replace { reason: ReplaceReason::Impostor, .. } => Reason::ReplacingImpostor,
             Self::Replace { reason: ReplaceReason::ImmutableDrift, .. } => Reason::ReplacingImmutable,
             Self::Wait { .. } | Self::Leave => Reason::Terminating,
-            Self::Refuse(RefusalReason::ForeignOwner) => Reason::ForeignOwner,
-            Self::Refuse(RefusalReason::Incompatible) => Reason::Incompatible,
-            Self::Refuse(RefusalReason::HandedOver) => Reason::HandedOver,
-            Self::Refuse(RefusalReason::ReplaceLoop) => Reason::ReplaceLoop,
+            Self::Refuse(WorkloadRefusal::ForeignOwner) => Reason::ForeignOwner,
+            Self::Refuse(WorkloadRefusal::Incompatible) => Reason::Incompatible,
+            Self::Refuse(WorkloadRefusal::HandedOver) => Reason::HandedOver,
+            Self::Refuse(WorkloadRefusal::ReplaceLoop) => Reason::ReplaceLoop,
         }
     }
 }

@@ -8,7 +8,7 @@ use vmafx_api::workload::StatefulSetRef;
 use vmafx_kit::causes::chain;
 
 use super::apply::AppliedWorkload;
-use super::decide::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision};
+use super::decide::{MAX_REPLACEMENTS, ReplaceReason, WorkloadDecision, WorkloadRefusal};
 use super::plan::{StatefulSetPlan, SyncPlan, WorkloadAction, WorkloadPlan};
 use super::snapshot::StatefulSetSnapshot;
 use super::workers::WorkerCounts;
@@ -133,24 +133,24 @@ impl WorkloadPlan {
         }
     }
 
-    fn refusing(&self, plan: &StatefulSetPlan, refusal: RefusalReason, uid: &str) -> String {
+    fn refusing(&self, plan: &StatefulSetPlan, refusal: WorkloadRefusal, uid: &str) -> String {
         let key = &plan.key;
         match refusal {
-            RefusalReason::ForeignOwner => {
+            WorkloadRefusal::ForeignOwner => {
                 let owner = self.observed.as_ref().and_then(|set| set.controller.as_ref());
                 let owner =
                     owner.map_or_else(|| "another owner".to_owned(), |o| format!("{} {}", o.kind, o.name));
                 format!("StatefulSet {key}{uid} belongs to {owner} and is left alone: rename one of the two")
             }
-            RefusalReason::Incompatible => format!(
+            WorkloadRefusal::Incompatible => format!(
                 "StatefulSet {key}{uid} has no owner and differs in {}, so it cannot be adopted: delete or rename it",
                 plan.immutable_differences.join(", ")
             ),
-            RefusalReason::HandedOver => format!(
+            WorkloadRefusal::HandedOver => format!(
                 "StatefulSet {key}{uid} has lost its owner reference and is left alone: annotate the resource with {}=true to take it back",
                 super::ADOPT
             ),
-            RefusalReason::ReplaceLoop => format!(
+            WorkloadRefusal::ReplaceLoop => format!(
                 "StatefulSet {key} was replaced {MAX_REPLACEMENTS} times within 10 minutes and is left alone for now: find out who recreates it"
             ),
         }

@@ -5,7 +5,7 @@ use kube::ResourceExt as _;
 use serde_json::json;
 use vmafx_api::conditions::Reason;
 use vmafx_operator::error::Retry;
-use vmafx_operator::workload::{RefusalReason, WorkloadDecision};
+use vmafx_operator::workload::{WorkloadDecision, WorkloadRefusal};
 
 use crate::driver::Driver;
 
@@ -50,7 +50,7 @@ async fn an_apply_from_a_stale_cache_does_not_take_back_what_was_handed_over() {
     driver.patch(json!({ "metadata": { "ownerReferences": null } })).await;
     driver.settled().await;
     driver.desired.replicas = 2;
-    assert_eq!(driver.stale_pass().await.decision(), WorkloadDecision::Refuse(RefusalReason::HandedOver));
+    assert_eq!(driver.stale_pass().await.decision(), WorkloadDecision::Refuse(WorkloadRefusal::HandedOver));
     assert!(driver.set().await.owner_references().is_empty());
 }
 

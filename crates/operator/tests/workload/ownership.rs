@@ -8,7 +8,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use vmafx_api::conditions::Reason;
 use vmafx_operator::FIELD_MANAGER;
-use vmafx_operator::workload::{ADOPT, RefusalReason, WorkloadDecision};
+use vmafx_operator::workload::{ADOPT, WorkloadDecision, WorkloadRefusal};
 
 use crate::driver::Driver;
 use crate::objects::NAME;
@@ -51,7 +51,7 @@ async fn an_unowned_incompatible_namesake_is_refused() {
     theirs["spec"]["template"]["metadata"]["labels"] = json!({ "app": "theirs" });
     driver.make(theirs).await;
     let pass = driver.pass().await;
-    assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::Incompatible));
+    assert_eq!(pass.decision(), WorkloadDecision::Refuse(WorkloadRefusal::Incompatible));
     assert!(pass.status.synced.message.contains("selector"), "{}", pass.status.synced.message);
     assert_eq!(driver.requests.taken(), [Method::GET]);
     assert!(untouched(&driver.set().await));
@@ -66,7 +66,7 @@ async fn what_another_controls_is_refused_and_untouched() {
     let made = driver.make(theirs).await;
     for _ in 0..3 {
         let pass = driver.pass().await;
-        assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::ForeignOwner));
+        assert_eq!(pass.decision(), WorkloadDecision::Refuse(WorkloadRefusal::ForeignOwner));
         assert_eq!(pass.status.synced.reason, Reason::ForeignOwner);
         assert!(pass.status.synced.message.contains("ConfigMap another"), "{}", pass.status.synced.message);
     }
@@ -85,7 +85,7 @@ async fn a_stateful_set_of_another_controller_that_replaced_ours_is_refused_too(
     let mut theirs = driver.desired.manifest(driver.ns.name());
     theirs["metadata"]["ownerReferences"] = another_controller(&driver).await;
     let made = driver.make(theirs).await;
-    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Refuse(RefusalReason::ForeignOwner));
+    assert_eq!(driver.pass().await.decision(), WorkloadDecision::Refuse(WorkloadRefusal::ForeignOwner));
     assert_eq!(driver.tracked().await, Some(ours), "the tracked one is not forgotten");
     let set = driver.set().await;
     assert_eq!((set.uid(), set.metadata.generation), (made.uid(), made.metadata.generation));
@@ -101,7 +101,7 @@ async fn a_stripped_owner_reference_hands_it_over_until_adoption_is_requested() 
     driver.requests.taken();
     for _ in 0..2 {
         let pass = driver.pass().await;
-        assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::HandedOver));
+        assert_eq!(pass.decision(), WorkloadDecision::Refuse(WorkloadRefusal::HandedOver));
         assert_eq!(pass.status.event.unwrap().reason, Reason::HandedOver);
     }
     assert_eq!(driver.requests.taken(), [Method::GET, Method::GET]);

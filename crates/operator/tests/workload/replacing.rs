@@ -5,7 +5,7 @@ use kube::ResourceExt as _;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use vmafx_api::conditions::Reason;
-use vmafx_operator::workload::{MAX_REPLACEMENTS, RefusalReason, ReplaceReason, WorkloadDecision};
+use vmafx_operator::workload::{MAX_REPLACEMENTS, ReplaceReason, WorkloadDecision, WorkloadRefusal};
 
 use crate::driver::Driver;
 use crate::objects::NAME;
@@ -109,7 +109,7 @@ async fn an_impostor_that_comes_again_and_again_is_left_at_last() {
     driver.delete().await;
     let last = driver.make(manifest).await;
     let pass = driver.pass().await;
-    assert_eq!(pass.decision(), WorkloadDecision::Refuse(RefusalReason::ReplaceLoop));
+    assert_eq!(pass.decision(), WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop));
     assert_eq!(driver.uid().await, last.uid().unwrap());
     assert!(
         pass.requeue_after().as_secs() > 60,

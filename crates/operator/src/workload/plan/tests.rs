@@ -142,7 +142,7 @@ fn a_replace_loop_is_tried_again_when_the_oldest_replacement_no_longer_counts() 
     let mut observed = observed(Some("a"), Some(ours("b")));
     observed.replacements.count = 5;
     let plan = plan(&desired(), &observed);
-    assert_eq!(steps(&plan).stateful_set.decision, WorkloadDecision::Refuse(RefusalReason::ReplaceLoop));
+    assert_eq!(steps(&plan).stateful_set.decision, WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop));
     assert_eq!(plan.requeue_after(), Some(Duration::from_mins(3)));
 }
 

@@ -1,6 +1,6 @@
 //! The rows of the table, each with the inputs to which it applies and its decision.
 
-use vmafx_operator::workload::{RefusalReason, ReplaceReason, WorkloadDecision};
+use vmafx_operator::workload::{ReplaceReason, WorkloadDecision, WorkloadRefusal};
 
 use super::{Controlled, Fixed, Input, Live, Succeeds, Tracked};
 
@@ -84,7 +84,7 @@ fn ours() -> Vec<Row> {
                     && i.succeeds != Succeeds::Tracked
                     && i.exhausted()
             },
-            || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
+            || WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop),
         ),
         row(
             "11: replaces what cannot be changed in place",
@@ -94,7 +94,7 @@ fn ours() -> Vec<Row> {
         row(
             "11: gives up on it",
             |i| i.is_live(Controlled::Us) && drifted(i) && i.exhausted(),
-            || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
+            || WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop),
         ),
     ]
 }
@@ -110,12 +110,12 @@ fn uncontrolled() -> Vec<Row> {
         row(
             "3: refuses an incompatible namesake without controller",
             |i| i.is_live(Controlled::None) && i.tracked == Tracked::None && i.fixed != Fixed::Ours,
-            || WorkloadDecision::Refuse(RefusalReason::Incompatible),
+            || WorkloadDecision::Refuse(WorkloadRefusal::Incompatible),
         ),
         row(
             "7: refuses a StatefulSet that lost its owner reference",
             |i| i.is_live(Controlled::None) && i.tracked == Tracked::This && !i.adopts,
-            || WorkloadDecision::Refuse(RefusalReason::HandedOver),
+            || WorkloadDecision::Refuse(WorkloadRefusal::HandedOver),
         ),
         row(
             "7: adopts it again on request",
@@ -135,7 +135,7 @@ fn uncontrolled() -> Vec<Row> {
                     && i.adopts
                     && i.fixed != Fixed::Ours
             },
-            || WorkloadDecision::Refuse(RefusalReason::Incompatible),
+            || WorkloadDecision::Refuse(WorkloadRefusal::Incompatible),
         ),
         row(
             "9: replaces an unowned impostor that selects our Pods",
@@ -155,12 +155,12 @@ fn uncontrolled() -> Vec<Row> {
                     && i.fixed != Fixed::OtherSelector
                     && i.exhausted()
             },
-            || WorkloadDecision::Refuse(RefusalReason::ReplaceLoop),
+            || WorkloadDecision::Refuse(WorkloadRefusal::ReplaceLoop),
         ),
         row(
             "9: refuses an unowned namesake with Pods of its own",
             |i| i.is_live(Controlled::None) && i.tracked == Tracked::Other && i.fixed == Fixed::OtherSelector,
-            || WorkloadDecision::Refuse(RefusalReason::Incompatible),
+            || WorkloadDecision::Refuse(WorkloadRefusal::Incompatible),
         ),
     ]
 }
@@ -171,7 +171,7 @@ fn others() -> Vec<Row> {
         row(
             "4: refuses a StatefulSet of another controller",
             |i| i.is_live(Controlled::Another),
-            || WorkloadDecision::Refuse(RefusalReason::ForeignOwner),
+            || WorkloadDecision::Refuse(WorkloadRefusal::ForeignOwner),
         ),
         row(
             "10: waits for the deletion",
