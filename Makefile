@@ -15,9 +15,10 @@ help: ## List the targets
 setup: ## Install missing system packages, or list them where it cannot install
 	@scripts/setup
 
-run: setup ## Start everything on this machine and score a clip (KEEP=1 stays up, KEEP=0 exits)
-	@test -x target/debug/xtask || echo "==> first build of this checkout: the tools of make, about 3 minutes on two cores"
-	@cargo build --locked --bin xtask
+run: ## Start everything on this machine and score a clip (KEEP=1 stays up, KEEP=0 exits)
+	@scripts/setup run
+	@test -x target/debug/xtask || echo "==> first build of this checkout: the tools of make, about 4 minutes on two cores"
+	@scripts/tick "building the tools" cargo build --locked --bin xtask
 	@$(XTASK) run $(if $(KEEP),--keep=$(KEEP))
 
 test: setup ## Run every test against a real Kubernetes control plane

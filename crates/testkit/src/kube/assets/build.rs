@@ -86,7 +86,7 @@ fn lock_exclusively(lock: &File, binary: Binary) -> io::Result<()> {
 }
 
 /// Interval of the lines that show that a build goes on.
-const TICK: Duration = Duration::from_secs(10);
+const TICK: Duration = Duration::from_secs(8);
 
 /// Prints a line at the start, every [`TICK`] and at the end of a build. Plain lines, because cargo may draw its own
 /// progress on the same terminal.
