@@ -110,7 +110,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{BitDepth, FrameSize, LengthMismatch, PixelFormat, ScaleTo};
+    use crate::{BitDepth, PixelFormat};
 
     fn request() -> ScoringRequest {
         ScoringRequest {
@@ -137,12 +137,10 @@ mod tests {
                 pixel_format: PixelFormat::Yuv422p,
                 bit_depth: BitDepth::Ten,
             }),
-            options: ScoringOptions {
-                features: vec![crate::Feature::Psnr],
-                frame_step: Some(2.try_into().unwrap()),
-                scale_to: Some(ScaleTo::Size(FrameSize { width: 64, height: 32 })),
-                length_mismatch: Some(LengthMismatch::Shortest),
-            },
+            options: serde_json::from_value(json!({
+                "features": ["psnr"], "frameStep": 2, "scaleTo": "64x32", "lengthMismatch": "Shortest",
+            }))
+            .unwrap(),
             report_uri: Some("/clips/r.csv".to_owned()),
             ..request()
         };

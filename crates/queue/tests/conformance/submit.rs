@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use vmafx_job::{
-    Backend, BitDepth, CancelCause, FailureReason, Feature, FrameSize, LengthMismatch, PixelFormat, RawVideo,
-    ScaleTo, ScoringOptions, ScoringRequest,
-};
+use vmafx_job::{Backend, BitDepth, CancelCause, FailureReason, PixelFormat, RawVideo, ScoringRequest};
 use vmafx_queue::store::{Filter, Labelled, Submitted};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, NewJob, StoreError};
@@ -25,12 +22,10 @@ pub(crate) async fn a_job_is_stored_as_it_was_submitted(q: Fixture) {
             pixel_format: PixelFormat::Yuv422p,
             bit_depth: BitDepth::Ten,
         }),
-        options: ScoringOptions {
-            features: vec![Feature::Psnr, Feature::Cambi],
-            frame_step: Some(3.try_into().unwrap()),
-            scale_to: Some(ScaleTo::Size(FrameSize { width: 640, height: 360 })),
-            length_mismatch: Some(LengthMismatch::Shortest),
-        },
+        options: serde_json::from_value(serde_json::json!({
+            "features": ["psnr", "cambi"], "frameStep": 3, "scaleTo": "640x360", "lengthMismatch": "Shortest",
+        }))
+        .unwrap(),
         report_uri: Some("s3://reports/one.json".into()),
         overwrite_report: true,
     };

@@ -225,10 +225,9 @@ mod tests {
                 features: vec![vmafx_job::Feature::Psnr],
                 frame_step: Some(5.try_into().unwrap()),
                 scale_to: Some("32x18".parse().unwrap()),
-                length_mismatch: None,
+                ..Default::default()
             },
-            report_uri: None,
-            overwrite_report: false,
+            ..Default::default()
         };
         assert_eq!(with_options(options), Ok(expected));
     }
