@@ -47,12 +47,10 @@ impl<K: Send + 'static> ListStream<K> {
         let answer = client.request_stream(request).await?;
         let (chunks_in, chunks) = mpsc::channel(MAX_CHUNKS);
         let (objects_in, objects) = mpsc::channel(MAX_OBJECTS);
+        // What follows the list is not read: the objects end with the list, and with them the transfer.
         let parse = move || {
-            let mut text =
-                serde_json::Deserializer::from_reader(ChunkReader { chunks, current: Bytes::new() });
-            let metadata = ListSeed(objects_in).deserialize(&mut text)?;
-            text.end()?;
-            Ok(metadata)
+            let text = ChunkReader { chunks, current: Bytes::new() };
+            ListSeed(objects_in).deserialize(&mut serde_json::Deserializer::from_reader(text))
         };
         let parser = tokio::task::spawn_blocking(parse);
         Ok(Self { transfer: transfer(answer, chunks_in).boxed().fuse(), objects, parser })

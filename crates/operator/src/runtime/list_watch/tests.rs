@@ -19,6 +19,8 @@ use super::*;
 struct Answer {
     code: u16,
     text: String,
+    /// The answer has no end.
+    open: bool,
 }
 
 /// The answers in their order, and a record of the requests.
@@ -44,12 +46,13 @@ impl Script {
                 _ => format!("watch {}", parameter("resourceVersion=")),
             };
             script.requests.lock().unwrap().push(request.trim_end().to_owned());
-            let Answer { code, text } =
+            let Answer { code, text, open } =
                 script.answers.lock().unwrap().pop_front().expect("a scripted answer");
             // Chunks that end anywhere.
             let chunks: Vec<_> = text.as_bytes().chunks(7).map(Bytes::copy_from_slice).collect();
             let chunks = stream::iter(chunks).map(|chunk| Ok::<_, BoxError>(Frame::data(chunk)));
-            let answer = Response::builder().status(code).body(StreamBody::new(chunks)).unwrap();
+            let end = if open { stream::pending().boxed() } else { stream::empty().boxed() };
+            let answer = Response::builder().status(code).body(StreamBody::new(chunks.chain(end))).unwrap();
             futures::future::ready(Ok::<_, BoxError>(answer))
         });
         ListWatch::new(Client::new(server, "default"), None)
@@ -68,13 +71,13 @@ fn list(names: &[&str], version: &str) -> Answer {
     let items: Vec<_> = names.iter().map(|name| node(name, "1")).collect();
     let metadata = json!({ "resourceVersion": version, "continue": "" });
     let list = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNodeList", "items": items, "metadata": metadata });
-    Answer { code: 200, text: list.to_string() }
+    Answer { code: 200, text: list.to_string(), open: false }
 }
 
 fn watch(events: &[Value]) -> Answer {
     // The type comes first, as the API server writes it.
     let line = |event: &Value| format!("{{\"type\":{},\"object\":{}}}\n", event["type"], event["object"]);
-    Answer { code: 200, text: events.iter().map(line).collect() }
+    Answer { code: 200, text: events.iter().map(line).collect(), open: false }
 }
 
 fn event(type_: &str, object: &Value) -> Value {
@@ -84,7 +87,7 @@ fn event(type_: &str, object: &Value) -> Value {
 fn refused(code: u16) -> Answer {
     let status =
         json!({ "kind": "Status", "status": "Failure", "message": "no", "reason": "R", "code": code });
-    Answer { code, text: status.to_string() }
+    Answer { code, text: status.to_string(), open: false }
 }
 
 /// The next events, in short.
@@ -146,16 +149,22 @@ async fn a_list_that_is_cut_off_fails_and_is_requested_again() {
 async fn the_version_of_a_list_may_stand_before_its_objects_and_no_objects_may_be_null() {
     let begin = r#"{"kind":"VmafxNodeList","metadata":{"resourceVersion":"5"},"items":"#;
     for (items, listed) in [(json!([node("a", "1")]), Some("listed a")), (json!(null), None)] {
-        let script = Script::of(&[Answer { code: 200, text: format!("{begin}{items}}}") }]);
+        let script = Script::of(&[Answer { code: 200, text: format!("{begin}{items}}}"), open: false }]);
         let expected: Vec<_> = ["init"].into_iter().chain(listed).chain(["init done"]).collect();
         assert_eq!(events(&mut script.list_watch(), expected.len()).await, expected);
     }
 }
 
 #[tokio::test]
+async fn a_list_is_complete_with_its_last_character() {
+    let script = Script::of(&[Answer { open: true, ..list(&["a"], "5") }]);
+    assert_eq!(events(&mut script.list_watch(), 3).await, ["init", "listed a", "init done"]);
+}
+
+#[tokio::test]
 async fn what_is_not_a_list_fails() {
     for text in ["", "no JSON", "[]", r#"{"items":[]}"#, r#"{"items":{},"metadata":{}}"#] {
-        let script = Script::of(&[Answer { code: 200, text: text.to_owned() }]);
+        let script = Script::of(&[Answer { code: 200, text: text.to_owned(), open: false }]);
         assert_eq!(events(&mut script.list_watch(), 2).await, ["init", "list failed"], "{text}");
     }
 }
