@@ -18,7 +18,7 @@ mod change;
 pub mod check;
 mod detached;
 mod explain;
-mod page_size;
+pub(crate) mod page_size;
 mod read;
 pub mod request;
 pub mod response;

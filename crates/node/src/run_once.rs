@@ -121,7 +121,7 @@ async fn score(
         scoring_roots: &args.scoring_roots,
         cancel,
         // The Kubernetes Job may have started an earlier Pod, which cannot be told here.
-        is_first_attempt: false,
+        report_is_new: false,
         progress: log_progress(),
     };
     let mut result = scorer.score(request, context).await.map_err(|unscored| match unscored {

@@ -60,8 +60,8 @@ pub struct ScoringContext<'a, P> {
     /// Locations that may be read and written, as configured.
     pub scoring_roots: &'a [String],
     pub cancel: &'a CancellationToken,
-    /// Whether no earlier attempt can have written the report.
-    pub is_first_attempt: bool,
+    /// Whether neither an earlier attempt nor an earlier job for the same resource can have written the report.
+    pub report_is_new: bool,
     /// Called with the frame pairs scored and expected (0: unknown).
     pub progress: P,
 }
@@ -129,7 +129,7 @@ impl Scorer {
         let write_mode = WriteMode::of(request.overwrite_report);
         if let Some(uri) = &request.report_uri {
             self.publisher.check(uri, &roots)?;
-            if context.is_first_attempt && write_mode == WriteMode::Create {
+            if context.report_is_new && write_mode == WriteMode::Create {
                 self.publisher.check_absent(uri, &roots).await?;
             }
         }

@@ -41,8 +41,8 @@ fn config(made: &WrittenImage) -> Value {
 fn can_change_root() -> bool {
     let can = rustix::process::geteuid().is_root();
     if !can {
-        eprintln!(
-            "skipped: only root can mount and change its root directory, so no program was run in its image"
+        vmafx_testkit::prerequisite::skip(
+            "only root can mount and change its root directory, so no program was run in its image",
         );
     }
     can

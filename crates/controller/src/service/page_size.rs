@@ -28,13 +28,15 @@ pub(super) fn fitting(jobs: &[Job]) -> usize {
     jobs.iter().take_while(fits).count().max(1)
 }
 
-fn estimate(job: &Job) -> usize {
+pub(crate) fn estimate(job: &Job) -> usize {
     let result = job.result.as_ref();
     let texts = [job.node.as_deref().unwrap_or_default(), &job.error];
     FIXED_BYTES
         + texts.iter().map(|text| text.len()).sum::<usize>()
         + scoring(&job.scoring)
         + job.next_scoring.as_ref().map_or(0, scoring)
+        + job.last_failure.as_ref().map_or(0, |failure| failure.node.len() + failure.message.len())
+        + job.avoids.as_ref().map_or(0, |avoided| avoided.node.len())
         + job.key.as_ref().map_or(0, |key| key.as_str().len())
         + job.origin.as_ref().map_or(0, origin)
         + result.map_or(0, |result| features(&result.features))

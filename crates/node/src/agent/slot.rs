@@ -146,7 +146,8 @@ impl Slot {
         let context = ScoringContext {
             scoring_roots: &job.scoring_roots,
             cancel: &running.cancel,
-            is_first_attempt: job.attempt == 1,
+            // An operator submits the job of a resource again if the controller has lost it.
+            report_is_new: job.attempt == 1 && job.origin.is_none(),
             progress: |done, total| running.progress(done, total),
         };
         self.scorer.score(&request, context).await

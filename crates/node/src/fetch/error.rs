@@ -96,14 +96,14 @@ impl FetchProblem {
             | Self::Unreachable(_)
             | Self::ServerError(_)
             | Self::Cut { .. }
-            | Self::Changed
-            | Self::Settings(_) => FailureReason::SourceUnreachable,
+            | Self::Changed => FailureReason::SourceUnreachable,
             Self::ScratchFull(full) if full.is_permanent() => FailureReason::InputTooLarge,
             Self::ScratchFull(_)
             | Self::Scratch(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
                 FailureReason::ScratchFull
             }
-            Self::Scratch(_) | Self::Cancelled => FailureReason::Internal,
+            // Settings that no job can use are the node's fault, and count towards its quarantine.
+            Self::Settings(_) | Self::Scratch(_) | Self::Cancelled => FailureReason::Internal,
         }
     }
 
@@ -185,10 +185,10 @@ mod tests {
             | FetchProblem::Unreachable(_)
             | FetchProblem::ServerError(_)
             | FetchProblem::Cut { .. }
-            | FetchProblem::Changed
-            | FetchProblem::Settings(_) => RetryClass::Moment,
+            | FetchProblem::Changed => RetryClass::Moment,
             FetchProblem::ScratchFull(ScratchFull::HeldByOthers { .. } | ScratchFull::DiskFull { .. })
             | FetchProblem::Scratch(_)
+            | FetchProblem::Settings(_)
             | FetchProblem::Cancelled => RetryClass::Node,
         }
     }

@@ -120,22 +120,21 @@ impl Harness {
         self.submit_limited(scoring, limit).await.unwrap()
     }
 
+    pub(crate) async fn submit_request(&self, request: SubmitJobRequest) -> Result<String, tonic::Status> {
+        Ok(self.client.clone().submit_job(request).await?.into_inner().job_id)
+    }
+
     pub(crate) async fn submit_limited(
         &self,
         scoring: ScoringParams,
         limit: u32,
     ) -> Result<String, tonic::Status> {
-        let request = SubmitJobRequest {
-            scoring: Some(scoring),
-            max_lost_attempts: Some(limit),
-            ..SubmitJobRequest::default()
-        };
-        Ok(self.client.clone().submit_job(request).await?.into_inner().job_id)
+        let (scoring, max_lost_attempts) = (Some(scoring), Some(limit));
+        self.submit_request(SubmitJobRequest { scoring, max_lost_attempts, ..Default::default() }).await
     }
 
     pub(crate) async fn submit_params(&self, scoring: ScoringParams) -> Result<String, tonic::Status> {
-        let request = SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() };
-        Ok(self.client.clone().submit_job(request).await?.into_inner().job_id)
+        self.submit_request(SubmitJobRequest { scoring: Some(scoring), ..SubmitJobRequest::default() }).await
     }
 
     pub(crate) async fn submit_long(&self) -> String {

@@ -7,7 +7,7 @@ use vmafx_job::{
     BitDepth, Failure, FailureReason, PixelFormat, RawVideo, RunResult, ScoreDetails, ScoreResult,
     ScoringOptions, ScoringRequest,
 };
-use vmafx_proto::controller::v1::Job;
+use vmafx_proto::controller::v1::{Job, ResourceRef, SubmitJobRequest};
 use vmafx_proto::convert::score_details;
 use vmafx_scoring::input::Tools;
 use vmafx_testkit::clips::{ClipKind, write_all_kinds};
@@ -122,7 +122,19 @@ impl Frontends {
 
     /// As a job of the queue. It is attempted once, as by `run-once`.
     pub(crate) async fn agent(&self, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
-        let job = match self.harness.submit_limited(request.clone().into(), 1).await {
+        self.submit(SubmitJobRequest { scoring: Some(request.clone().into()), ..Default::default() }).await
+    }
+
+    /// A job that an operator submitted for a resource.
+    pub(crate) async fn agent_for_resource(&self, request: &ScoringRequest) -> Result<ScoreResult, Failure> {
+        let origin = Some(ResourceRef { name: "a".to_owned(), ..ResourceRef::default() });
+        let scoring = Some(request.clone().into());
+        self.submit(SubmitJobRequest { scoring, origin, ..Default::default() }).await
+    }
+
+    async fn submit(&self, request: SubmitJobRequest) -> Result<ScoreResult, Failure> {
+        let request = SubmitJobRequest { max_lost_attempts: Some(1), ..request };
+        let job = match self.harness.submit_request(request).await {
             Ok(job) => self.harness.ended(&job).await,
             Err(status) => return Err(Failure::new(FailureReason::OptionsInvalid, status.message())),
         };

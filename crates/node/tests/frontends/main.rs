@@ -157,7 +157,8 @@ async fn a_report_that_exists_is_overwritten_only_on_request() {
     assert_eq!(frontends.requests_for_clips(), 0, "the first attempt looks before it fetches anything");
     // A Pod does not know whether an earlier one wrote the report, so it compares at the end.
     let in_pod = frontends.run_once(&request).unwrap_err();
-    for failure in [queued, in_pod] {
+    let for_resource = frontends.agent_for_resource(&request).await.unwrap_err();
+    for failure in [queued, in_pod, for_resource] {
         assert_eq!(failure.reason, FailureReason::OptionsInvalid, "{failure:?}");
         assert!(failure.message.contains("overwriteReport"), "{failure:?}");
     }
@@ -169,6 +170,7 @@ async fn a_report_that_exists_is_overwritten_only_on_request() {
     assert_ne!(report, "precious");
     request.overwrite_report = false;
     frontends.run_once(&request).expect("an earlier Pod has written the same report");
+    frontends.agent_for_resource(&request).await.expect("an earlier job has written the same report");
     assert_eq!(std::fs::read_to_string(&uri).unwrap(), report);
 }
 

@@ -78,12 +78,10 @@ pub fn status(
 }
 
 /// The newest generation of the spec that the controller's job follows: the one before, if the newest has not reached the
-/// controller, was rejected, or came too late.
+/// controller, was rejected, waits for the next attempt, which may never come, or came too late.
 fn honoured_generation(job: &VmafxJob, observed: &ObservedJob) -> Option<i64> {
     let honoured = match observed {
-        ObservedJob::Present(live) => {
-            matches!(progress(job, live), SpecProgress::UpToDate | SpecProgress::NextAttempt)
-        }
+        ObservedJob::Present(live) => progress(job, live) == SpecProgress::UpToDate,
         ObservedJob::Rejected(_) | ObservedJob::Refused(_) => true,
         ObservedJob::Missing => job.spec.cancel || job.spec.suspend,
         ObservedJob::NotAsked | ObservedJob::Unreachable(_) => false,

@@ -69,7 +69,7 @@ async fn a_running_job_says_that_a_change_takes_effect_at_the_next_attempt() {
     harness.until_phase("a", "Running").await;
     harness.change("a", json!({ "spec": { "scoring": { "features": ["psnr"] } } })).await;
     let running = harness.until("a", "the note", |job| message(job).ends_with(NEXT_ATTEMPT)).await;
-    assert_eq!((phase(&running).as_str(), is_honoured(&running)), ("Running", true));
+    assert_eq!((phase(&running).as_str(), is_honoured(&running)), ("Running", false));
     agent.release(&work).await;
     let again = agent.pull().await;
     assert_eq!((again.id.clone(), again.attempt), (id, 2));

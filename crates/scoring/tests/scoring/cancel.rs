@@ -72,6 +72,7 @@ fn decoders(of: &Clips) -> usize {
 #[test]
 fn cancelling_leaves_no_decoder_behind() {
     if Tools::from_process_env().ffmpeg().is_none() {
+        vmafx_testkit::prerequisite::skip("there is no ffmpeg; `make test` provides one");
         return;
     }
     let clips = Clips::new(format(320, 180));

@@ -66,6 +66,7 @@ fn clips_that_end_earlier_score_as_if_the_reference_ended_there(#[values(1, 3)] 
 #[rstest]
 fn a_ladder_that_has_to_be_scaled_scores_like_its_clips_one_by_one(#[values(1, 2)] chunks: u32) {
     if Tools::from_process_env().ffmpeg().is_none() {
+        vmafx_testkit::prerequisite::skip("there is no ffmpeg; `make test` provides one");
         return;
     }
     let (clips, small) = (Clips::new(format(320, 192)), Clips::new(format(160, 96)));

@@ -233,7 +233,7 @@ fn a_generation_is_observed_when_it_is_honoured() {
         (down(), 1, None),
         (observed(fixtures::live_as(&old, JobStatus::Pending)), 1, None),
         (observed(fixtures::live_as(new, JobStatus::Pending)), 2, None),
-        (observed(running), 2, Some(NEXT_ATTEMPT)),
+        (observed(running), 1, Some(NEXT_ATTEMPT)),
         (observed(fixtures::live_as(&old, JobStatus::Completed)), 1, Some(TOO_LATE)),
         (observed(fixtures::live_as(&old, JobStatus::Failed)), 1, Some(TOO_LATE)),
         (observed(fixtures::live_as(new, JobStatus::Completed)), 2, None),

@@ -7,6 +7,7 @@ use vmafx_queue::job::{AvoidedNode, Label, Origin, Progress};
 use vmafx_queue::{IdempotencyKey, JobId, TenantId};
 
 use super::*;
+use crate::service::page_size::estimate;
 
 /// A job with a value in every field, which no real job has. The parts that `vmafx_proto::convert` converts are tested
 /// there.
@@ -102,6 +103,25 @@ fn golden() -> wire::Job {
         avoid_node: "node-1".into(),
         avoid_until_ms: 1_700_000_070_000,
         next_scoring: Some(wire::ScoringParams { reference: "/next.yuv".into(), ..Default::default() }),
+    }
+}
+
+#[test]
+fn the_estimated_size_of_a_job_is_not_below_its_size() {
+    let long = || "x".repeat(4096);
+    let failure = FailedAttempt { message: long(), ..whole().last_failure.unwrap() };
+    let scoring = ScoringRequest { distorted: long(), ..whole().scoring };
+    let jobs = [
+        Job { error: long(), ..whole() },
+        Job { last_failure: Some(failure), ..whole() },
+        Job { avoids: Some(AvoidedNode { node: long(), ..whole().avoids.unwrap() }), ..whole() },
+        Job { node: Some(long()), ..whole() },
+        Job { next_scoring: Some(scoring.clone()), ..whole() },
+        Job { scoring, ..whole() },
+    ];
+    for large in jobs {
+        let estimate = estimate(&large);
+        assert!(job(large.clone()).encoded_len() <= estimate, "{large:?}");
     }
 }
 
