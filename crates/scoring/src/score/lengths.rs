@@ -52,7 +52,10 @@ impl fmt::Display for FrameCount {
     }
 }
 
-/// Numbers of frames of two clips, after their offsets. At least one of them is exact, and the other is larger if it is not.
+/// Frames by which the estimates of two short clips may differ: the sound goes on for twenty seconds.
+const UNCERTAIN_FRAMES: u64 = 500;
+
+/// Numbers of frames of two clips, after their offsets. Once frames were read, at least one of them is exact, and the other is larger if it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
     pub(super) reference: FrameCount,
@@ -97,10 +100,18 @@ impl Lengths {
         Ok(())
     }
 
-    /// Whether the clips certainly have different lengths. Of two clips that were both not read to their end nothing is
-    /// certain.
+    /// Whether the clips certainly have different lengths. Of two clips that were both not read to their end that is
+    /// certain only if their estimates are far apart: a duration includes the sound, which may be longer than the pictures.
     fn differ(self) -> bool {
-        (self.reference.is_exact() || self.distorted.is_exact()) && self.reference != self.distorted
+        match (self.reference, self.distorted) {
+            (FrameCount::About(reference), FrameCount::About(distorted)) => {
+                let (shorter, longer) = (reference.min(distorted), reference.max(distorted));
+                longer > shorter.saturating_mul(2).saturating_add(UNCERTAIN_FRAMES)
+            }
+            (reference, distorted) => {
+                (reference.is_exact() || distorted.is_exact()) && reference != distorted
+            }
+        }
     }
 }
 
@@ -132,6 +143,8 @@ mod tests {
     #[case(Exactly(3), AtLeast(4), Some(("3", "at least 4")), 3)]
     #[case(About(900), Exactly(3), Some(("about 900", "3")), 3)]
     #[case(AtLeast(4), AtLeast(4), None, 4)]
+    #[case::before_a_frame_is_read(About(9000), About(300), Some(("about 9000", "about 300")), 300)]
+    #[case::longer_sound(About(900), About(300), None, 300)]
     fn lengths_differ_when_one_clip_ended_and_the_other_goes_on(
         #[case] reference: FrameCount,
         #[case] distorted: FrameCount,

@@ -49,7 +49,8 @@ fn run_until_stopped(
     let properties: Vec<ClipProperties> = distorted.iter().map(|clip| clip.properties()).collect();
     let plan = plan(request, &reference.properties(), &properties)?;
     for clip in &distorted {
-        if let Some(lengths) = known_lengths(request, reference.probe, clip.probe) {
+        let known = known_lengths(request, reference.probe, clip.probe);
+        if let Some(lengths) = known.or_else(|| estimated_lengths(request, reference.probe, clip.probe)) {
             check(request, reference, *clip, lengths)?;
         }
     }
@@ -195,6 +196,17 @@ fn known_lengths(request: &Request, reference: &Probe, distorted: &Probe) -> Opt
         reference.frames?.saturating_sub(request.reference_offset),
         distorted.frames?.saturating_sub(request.distorted_offset),
     ))
+}
+
+/// The lengths by what the files say of their durations.
+fn estimated_lengths(request: &Request, reference: &Probe, distorted: &Probe) -> Option<Lengths> {
+    let about = |probe: &Probe, offset: u64| {
+        Some(FrameCount::About(probe.frames.or(probe.frames_estimate)?.saturating_sub(offset)))
+    };
+    Some(Lengths {
+        reference: about(reference, request.reference_offset)?,
+        distorted: about(distorted, request.distorted_offset)?,
+    })
 }
 
 /// The number of pairs to be scored, for a progress bar.

@@ -122,6 +122,20 @@ fn the_longer_clip_is_refused_without_decoding_it_to_its_end(
 }
 
 #[rstest]
+fn containers_of_very_different_length_are_refused_before_a_frame_is_read(
+    #[values((600, SHORT), (SHORT, 600))] (ours, theirs): (u64, u64),
+) {
+    let clips = Clips::new(format(160, 90));
+    let mut request = very_different(&clips, Content::Mp4, ours, theirs);
+    let error = run(&request).unwrap_err().to_string();
+    assert!(error.contains(&format!("has about {ours} frames and")), "{error}");
+    assert!(error.contains(&format!("has about {theirs} (after")), "{error}");
+    assert_eq!(request.activity.frames(), 0);
+    score_shortest(&mut request);
+    assert_eq!(outcome(&request).frames.len(), SHORT as usize);
+}
+
+#[rstest]
 fn the_shortest_is_compared_without_decoding_the_longer_clip_to_its_end(
     #[values(Content::Raw, Content::Y4m, Content::Mp4)] content: Content,
     #[values((LONG, SHORT), (SHORT, LONG))] (ours, theirs): (u64, u64),
