@@ -51,6 +51,31 @@ async fn no_sample_is_learned_twice_from_an_older_copy_of_the_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_is_noticed_after_its_numbers_have_passed_the_cursor() {
+    let mut controller = Controller::start().await;
+    let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
+    let mut generator = ClipGenerator::new(10);
+    let clips: Vec<_> = (0..80).map(|_| generator.clip()).collect();
+    controller.score_and_label("node-0", &clips[..30]).await;
+    controller.stop().await;
+    let copy = controller.server.copy_store().unwrap();
+    controller.server.restart().await.unwrap();
+    controller.score_and_label("node-0", &clips[30..40]).await;
+    let config = config(&registry, &controller);
+    let trainer = config.start();
+    trainer.learned(40).await;
+    // The trainer is away, and its last checkpoint has the cursor of the lost future.
+    trainer.stop().await;
+    controller.stop().await;
+    controller.server.restore_store(copy.path()).unwrap();
+    controller.server.restart().await.unwrap();
+    controller.score_and_label("node-0", &clips[40..]).await;
+    let trainer = config.start();
+    trainer.learned(80).await;
+    assert_eq!(trainer.metric(RESETS).await, Some(1.0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_new_store_is_read_from_its_beginning() {
     let mut controller = Controller::start().await;
     let registry = RegistryServer::start(RegistryAuth::Open).await.unwrap();
