@@ -22,7 +22,7 @@ pub enum DeadlineExceeded {
     Body { call: ApiCall, within: Duration },
 }
 
-/// Factor for lists: a page has many objects, and API servers before 1.33 serialize all of it before they begin to answer.
+/// Factor for lists: a list has many objects, and API servers before 1.33 serialize all of it before they begin to answer.
 /// The product is about the API server's own limit of a request.
 const LIST_FACTOR: u32 = 6;
 
