@@ -133,7 +133,7 @@ async fn set_up<'a>(platform: &'a Platform, steps: &mut Steps) -> Result<FaultFi
 }
 
 async fn summarized(run: FaultRun, fixture: &mut FaultFixture<'_>, steps: &mut Steps) -> Result<()> {
-    let summary = steps.step(run.title(), run.run(fixture)).await?;
+    let summary = steps.step(run.title(), Box::pin(run.run(fixture))).await?;
     println!("        {summary}");
     Ok(())
 }

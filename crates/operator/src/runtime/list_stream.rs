@@ -4,7 +4,7 @@
 //!  answer ──chunks──▶ parser (blocking thread) ──objects──▶ reader
 //! ```
 //!
-//! serde_json parses from a blocking reader only. Both channels are bounded, so a list of any length needs little memory,
+//! `serde_json` parses from a blocking reader only. Both channels are bounded, so a list of any length needs little memory,
 //! and a list that is dropped closes them, which ends the parser.
 
 use std::io::{self, Read};

@@ -132,7 +132,7 @@ fn containers_of_very_different_length_are_refused_before_a_frame_is_read(
     assert!(error.contains(&format!("has about {theirs} (after")), "{error}");
     assert_eq!(request.activity.frames(), 0);
     score_shortest(&mut request);
-    assert_eq!(outcome(&request).frames.len(), SHORT as usize);
+    assert_eq!(outcome(&request).frames.len(), usize::try_from(SHORT).unwrap());
 }
 
 #[rstest]

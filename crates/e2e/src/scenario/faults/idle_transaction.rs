@@ -31,14 +31,14 @@ pub(super) async fn another_database(fixture: &FaultFixture<'_>) -> Result<Strin
 /// Does the work while a transaction is open.
 pub(super) async fn with_open_transaction<T>(dsn: &str, work: impl Future<Output = Result<T>>) -> Result<T> {
     let (client, connection) =
-        tokio_postgres::connect(dsn, NoTls).await.context("cannot connect to another database")?;
-    let work = async {
+        Box::pin(tokio_postgres::connect(dsn, NoTls)).await.context("cannot connect to another database")?;
+    let work = Box::pin(async {
         // A transaction that has written has an id, which snapshots of the whole server remember.
         client.batch_execute("BEGIN; CREATE TABLE of_another_application ()").await?;
         let done = work.await?;
         client.batch_execute("ROLLBACK").await?;
         Ok(done)
-    };
+    });
     tokio::select! {
         done = work => done,
         ended = connection => {
