@@ -171,7 +171,7 @@ async fn other_stores_are_read_by_rclone() {
 async fn a_node_without_rclone_names_the_setting() {
     let fixture = FixtureOptions::default().build();
     let failure = fixture.fetch("dav:a.y4m", "dav:").await.unwrap_err();
-    assert_eq!(failure.reason, FailureReason::SourceUnreachable);
+    assert_eq!(failure.reason, FailureReason::Internal);
     assert!(failure.message.contains("VMAFX_RCLONE_BIN"), "{failure}");
 }
 
