@@ -125,9 +125,10 @@ impl PostgresServer {
         let data = self.launcher.data();
         self.launcher.replace_directory(&self.launcher.backup(), &data).await?;
         if mode == RestoreMode::PointInTime {
-            // No further log can be fetched, so the recovery ends at once, on a new timeline.
+            // No further log can be fetched, so the recovery ends at once, on a new timeline. Until then the server
+            // accepts no connections.
             let signal = data.join("recovery.signal");
-            fs::write(data.join("postgresql.auto.conf"), "restore_command = 'false'\n")?;
+            fs::write(data.join("postgresql.auto.conf"), "restore_command = 'false'\nhot_standby = off\n")?;
             fs::write(&signal, "")?;
             fs::set_permissions(&signal, fs::Permissions::from_mode(0o666))?;
         }
