@@ -45,7 +45,7 @@ use crate::scratch::Scratch;
 
 pub(crate) use error::FetchProblem;
 pub use fetched::FetchedFile;
-pub use progress::Progress;
+pub use progress::DownloadProgress;
 pub use settings::{FetchLimits, FetchSettings, StoreVariables};
 pub(crate) use source::Body;
 
@@ -106,7 +106,7 @@ impl Fetcher {
         uri: &str,
         roots: &ScoringRoots,
         cancel: &CancellationToken,
-        progress: &(dyn Fn(Progress) + Send + Sync),
+        progress: &(dyn Fn(DownloadProgress) + Send + Sync),
     ) -> Result<Arc<FetchedFile>, Failure> {
         let redacted = RedactedUri(uri).to_string();
         let address = Address::parse(uri)?;

@@ -24,7 +24,7 @@ use vmafx_job::{
     Backend, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult, ScoringRequest,
 };
 
-use crate::fetch::{FetchProblem, FetchedFile, Fetcher, Progress, StoreVariables};
+use crate::fetch::{DownloadProgress, FetchProblem, FetchedFile, Fetcher, StoreVariables};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::SlotShare;
 use crate::models::{Models, RegistryCredentials, ResolvedModel};
@@ -177,9 +177,9 @@ impl Scorer {
     ) -> Result<(Arc<FetchedFile>, Arc<FetchedFile>, ResolvedModel), Failure> {
         let sizes = ClipSizes::new(&self.scratch);
         let (reference, distorted) = (request.reference.as_str(), request.distorted.as_str());
-        let first = |progress: Progress| sizes.declare(0, progress.of);
+        let first = |progress: DownloadProgress| sizes.declare(0, progress.of);
         // A clip that is compared with itself is downloaded once.
-        let second = |progress: Progress| {
+        let second = |progress: DownloadProgress| {
             if reference != distorted {
                 sizes.declare(1, progress.of);
             }

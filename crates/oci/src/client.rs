@@ -27,7 +27,7 @@ use bytes::Bytes;
 
 use self::auth::AuthCache;
 use self::endpoint::RegistryEndpoints;
-use self::session::{Session, TokenScope};
+use self::session::{RegistrySession, TokenScope};
 use crate::artifact::Artifact;
 use crate::credentials::RegistryCredentials;
 use crate::digest::Digest;
@@ -138,8 +138,12 @@ impl RegistryClient {
         self.session(repository, TokenScope::Pull)?.versions(name, newest).await
     }
 
-    fn session<'a>(&'a self, repository: &'a Repository, scope: TokenScope) -> Result<Session<'a>, OciError> {
-        Session::new(&self.0, repository, scope)
+    fn session<'a>(
+        &'a self,
+        repository: &'a Repository,
+        scope: TokenScope,
+    ) -> Result<RegistrySession<'a>, OciError> {
+        RegistrySession::new(&self.0, repository, scope)
     }
 }
 

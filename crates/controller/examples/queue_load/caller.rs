@@ -50,12 +50,12 @@ pub(crate) fn job(backend: &str) -> wire::SubmitJobRequest {
 
 /// A node with a session, on one of the connections.
 #[derive(Clone)]
-pub(crate) struct Node {
+pub(crate) struct LoadNode {
     client: Client,
     session: wire::RegisterNodeResponse,
 }
 
-impl Node {
+impl LoadNode {
     pub(crate) async fn register(mut client: Client, number: usize) -> anyhow::Result<Self> {
         let request = wire::RegisterNodeRequest {
             name: format!("node-{number}"),

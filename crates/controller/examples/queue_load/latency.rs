@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use crate::caller::{Callers, Node, job, submit};
+use crate::caller::{Callers, LoadNode, job, submit};
 
 /// Microseconds of a pull that finds a job.
 pub(crate) async fn claims(callers: &Callers, times: usize) -> anyhow::Result<Value> {
     let mut client = callers.get(0);
-    let mut node = Node::register(callers.get(1), 0).await?;
+    let mut node = LoadNode::register(callers.get(1), 0).await?;
     let mut took = Vec::with_capacity(times);
     for _ in 0..times {
         submit(&mut client, &job("cpu")).await?;
@@ -25,7 +25,7 @@ pub(crate) async fn claims(callers: &Callers, times: usize) -> anyhow::Result<Va
 /// Milliseconds from the begin of a submission until a node that waits has the job.
 pub(crate) async fn dispatch(callers: &Callers, times: usize) -> anyhow::Result<Value> {
     let mut client = callers.get(0);
-    let mut node = Node::register(callers.get(1), 0).await?;
+    let mut node = LoadNode::register(callers.get(1), 0).await?;
     let mut took = Vec::with_capacity(times);
     for number in 0..times {
         let submitting = async {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::caller::Node;
+use crate::caller::LoadNode;
 use crate::wire_client::Client;
 
 /// How often each is heard of.
@@ -20,7 +20,7 @@ pub(crate) async fn beat(addresses: &str, token: &str, count: usize, seconds: u6
     let mut nodes = Vec::with_capacity(count);
     for number in 0..count {
         let client = Client::connect(addresses[number % addresses.len()], token).await?;
-        nodes.push(Node::register(client, number).await?);
+        nodes.push(LoadNode::register(client, number).await?);
     }
     let begin = Instant::now();
     let end = begin + Duration::from_secs(seconds);

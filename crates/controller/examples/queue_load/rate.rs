@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use tokio::task::LocalSet;
 
-use crate::caller::{self, Callers, Node, job};
+use crate::caller::{self, Callers, LoadNode, job};
 
 /// Calls that wait at the same time.
 const IN_FLIGHT: usize = 64;
@@ -113,10 +113,10 @@ pub(crate) async fn cycles(callers: &Callers, jobs: usize) -> anyhow::Result<Val
     .await
 }
 
-async fn nodes(callers: &Callers) -> anyhow::Result<Vec<Node>> {
+async fn nodes(callers: &Callers) -> anyhow::Result<Vec<LoadNode>> {
     let mut nodes = Vec::new();
     for number in 0..IN_FLIGHT {
-        nodes.push(Node::register(callers.get(number), number).await?);
+        nodes.push(LoadNode::register(callers.get(number), number).await?);
     }
     Ok(nodes)
 }

@@ -6,7 +6,7 @@ use tokio::time::{sleep, timeout};
 
 use super::deadline::FetchDeadline;
 use super::error::FetchProblem;
-use super::progress::Progress;
+use super::progress::DownloadProgress;
 use super::settings::FetchLimits;
 use super::source::{FileMetadata, OpenedSource, Source};
 use crate::scratch::{ReserveMode, Scratch, ScratchFile, ScratchFull};
@@ -24,7 +24,7 @@ pub(super) async fn download(
     scratch: &Scratch,
     limits: &FetchLimits,
     deadline: FetchDeadline,
-    progress: &watch::Sender<Progress>,
+    progress: &watch::Sender<DownloadProgress>,
 ) -> Result<ScratchFile, FetchProblem> {
     let metadata = opened.metadata.clone();
     let mut file = scratch.file()?;
@@ -96,7 +96,7 @@ async fn read(
     metadata: &FileMetadata,
     file: &mut ScratchFile,
     limits: &FetchLimits,
-    progress: &watch::Sender<Progress>,
+    progress: &watch::Sender<DownloadProgress>,
 ) -> Result<(), FetchProblem> {
     loop {
         let chunk = timeout(limits.idle, opened.body.next()).await;
@@ -118,7 +118,7 @@ async fn read(
             reserve_more(file, length).await?;
         }
         file.write(&chunk).await?;
-        progress.send_replace(Progress { bytes: length, of: metadata.length });
+        progress.send_replace(DownloadProgress { bytes: length, of: metadata.length });
     }
     match metadata.length {
         Some(declared) if declared != file.length() => Err(cut_off(file, metadata)),

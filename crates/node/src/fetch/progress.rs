@@ -1,6 +1,5 @@
-/// Progress of a download.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct DownloadProgress {
     /// Bytes that have arrived.
     pub bytes: u64,
     /// Length of the file, if the source has declared it.

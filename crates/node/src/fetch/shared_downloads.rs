@@ -18,7 +18,7 @@ use super::deadline::FetchDeadline;
 use super::download::download;
 use super::error::{FetchError, FetchProblem};
 use super::fetched::FetchedFile;
-use super::progress::Progress;
+use super::progress::DownloadProgress;
 use super::source::{FileVersion, OpenedSource, Source};
 
 type Download = BoxFuture<'static, Result<Arc<FetchedFile>, FetchProblem>>;
@@ -37,12 +37,12 @@ struct VersionDownload {
     version: FileVersion,
     in_progress: WeakShared<Download>,
     done: Arc<OnceLock<Weak<FetchedFile>>>,
-    progress: watch::Receiver<Progress>,
+    progress: watch::Receiver<DownloadProgress>,
 }
 
 enum JoinedDownload {
     Done(Arc<FetchedFile>),
-    InProgress(Shared<Download>, watch::Receiver<Progress>),
+    InProgress(Shared<Download>, watch::Receiver<DownloadProgress>),
 }
 
 impl VersionDownload {
@@ -63,7 +63,7 @@ impl SharedDownloads {
         uri: &str,
         redacted: &str,
         source: Source,
-        progress: &(dyn Fn(Progress) + Send + Sync),
+        progress: &(dyn Fn(DownloadProgress) + Send + Sync),
     ) -> Result<Arc<FetchedFile>, FetchError> {
         let downloads = self.of_uri(uri);
         let fetched = match join_or_start(context, &downloads, source).await {
@@ -103,7 +103,7 @@ async fn join_or_start(
     }
     let opened = deadline.retrying(&context.limits, || source.open(0, None)).await?;
     let version = opened.metadata.version.clone();
-    let (sender, progress) = watch::channel(Progress { bytes: 0, of: opened.metadata.length });
+    let (sender, progress) = watch::channel(DownloadProgress { bytes: 0, of: opened.metadata.length });
     let done = Arc::new(OnceLock::new());
     let download =
         run(Arc::clone(context), source, opened, deadline, sender, Arc::clone(&done)).boxed().shared();
@@ -119,7 +119,7 @@ async fn run(
     source: Source,
     opened: OpenedSource,
     deadline: FetchDeadline,
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<DownloadProgress>,
     done: Arc<OnceLock<Weak<FetchedFile>>>,
 ) -> Result<Arc<FetchedFile>, FetchProblem> {
     let file = download(&source, opened, &context.scratch, &context.limits, deadline, &progress).await?;
@@ -131,8 +131,8 @@ async fn run(
 /// Waits for a download and reports its progress.
 async fn wait(
     mut download: Shared<Download>,
-    mut receiver: watch::Receiver<Progress>,
-    progress: &(dyn Fn(Progress) + Send + Sync),
+    mut receiver: watch::Receiver<DownloadProgress>,
+    progress: &(dyn Fn(DownloadProgress) + Send + Sync),
 ) -> Result<Arc<FetchedFile>, FetchProblem> {
     progress(*receiver.borrow_and_update());
     loop {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use tokio_util::sync::CancellationToken;
 use vmafx_job::FailureReason;
-use vmafx_node::fetch::Progress;
+use vmafx_node::fetch::DownloadProgress;
 use vmafx_testkit::http_server::{HttpServer, Reply, ReplyBody};
 use vmafx_testkit::rclone::{self, RcloneServer};
 use vmafx_testkit::s3::S3Server;
@@ -43,7 +43,7 @@ async fn a_file_of_a_web_server_is_downloaded_and_removed_with_its_last_user() {
     let fixture = FixtureOptions::default().build();
     let reported = Mutex::new(Vec::new());
     let uri = format!("{}/clips/a%20b.y4m", server.url());
-    let progress = |progress: Progress| reported.lock().unwrap().push(progress);
+    let progress = |progress: DownloadProgress| reported.lock().unwrap().push(progress);
     let fetched = fixture
         .fetcher
         .fetch(&uri, &roots(&[server.url()]), &CancellationToken::new(), &progress)

@@ -14,7 +14,7 @@ use url::form_urlencoded::Serializer;
 use vmafx_kit::config::SecretString;
 
 use super::response::{RegistryAccess, error_for};
-use super::session::{Session, TokenScope};
+use super::session::{RegistrySession, TokenScope};
 use crate::challenge::Challenge;
 use crate::credentials::{RegistryLogin, secret};
 use crate::error::OciError;
@@ -50,7 +50,7 @@ enum CachedAuth {
     },
 }
 
-impl Session<'_> {
+impl RegistrySession<'_> {
     pub(super) fn cached_authorization(&self) -> Option<Authorization> {
         let cached = self.auth_cache().0.get(&(self.repository.clone(), self.scope)).cloned();
         match cached? {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::limits::RegistryLimits;
 use super::response::RegistryAccess;
-use super::session::{RegistryRequest, Session};
+use super::session::{RegistryRequest, RegistrySession};
 use crate::digest::Digest;
 use crate::error::OciError;
 use crate::manifest::{Descriptor, Manifest, OCI_MANIFEST};
@@ -29,7 +29,7 @@ pub(super) struct StoredManifest {
     pub(super) json: Bytes,
 }
 
-impl Session<'_> {
+impl RegistrySession<'_> {
     pub(super) async fn resolve(
         &self,
         reference: &ArtifactReference,

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 
 use super::pull::MAX_MANIFEST_BYTES;
 use super::response::RegistryAccess;
-use super::session::{RegistryRequest, Session, location};
+use super::session::{RegistryRequest, RegistrySession, location};
 use crate::artifact::Artifact;
 use crate::digest::Digest;
 use crate::error::OciError;
@@ -15,7 +15,7 @@ use crate::reference::is_tag;
 /// Response header with the digest of the manifest that was stored.
 const CONTENT_DIGEST: &str = "docker-content-digest";
 
-impl Session<'_> {
+impl RegistrySession<'_> {
     pub(super) async fn push(&self, artifact: &Artifact, tag: &str) -> Result<Digest, OciError> {
         let blobs: Vec<_> = artifact.blobs().collect();
         self.push_manifest(&blobs, Bytes::from(artifact.manifest()), tag).await

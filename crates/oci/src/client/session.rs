@@ -34,7 +34,7 @@ impl TokenScope {
 }
 
 /// One operation in one repository.
-pub(super) struct Session<'a> {
+pub(super) struct RegistrySession<'a> {
     pub(super) client: &'a ClientState,
     pub(super) repository: &'a Repository,
     pub(super) scope: TokenScope,
@@ -77,7 +77,7 @@ impl RegistryResponse {
     }
 }
 
-impl<'a> Session<'a> {
+impl<'a> RegistrySession<'a> {
     pub(super) fn new(
         client: &'a ClientState,
         repository: &'a Repository,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::response::RegistryAccess;
-use super::session::{RegistryRequest, Session};
+use super::session::{RegistryRequest, RegistrySession};
 use crate::checkpoint::version_number;
 use crate::error::OciError;
 
@@ -24,7 +24,7 @@ struct TagPage {
     tags: Option<Vec<String>>,
 }
 
-impl Session<'_> {
+impl RegistrySession<'_> {
     pub(super) async fn tags(&self) -> Result<Vec<String>, OciError> {
         let mut all = Vec::new();
         self.pages(|tags| {

@@ -77,6 +77,22 @@ impl Runner {
         self.compare(answer, self.model.jobs(&whose, &filter, &page))
     }
 
+    async fn label(&mut self, tenant: usize, op: &Op) -> Result<(), Mismatch> {
+        let Op::Label { job, key, value, .. } = op else { return Ok(()) };
+        let whose = self.tenants[tenant].clone();
+        let target = match key {
+            Some(number) => {
+                // Somebody who submitted nothing, or the first submitter.
+                let caller = if value.is_multiple_of(2) { SUBMITTERS[0] } else { "carol" };
+                by_key(&format!("key {number}"), caller)
+            }
+            None => LabelTarget::Id(self.pick(*job, None)),
+        };
+        let label = percent(f64::from(*value));
+        let model = self.model.label(self.now(), &whose, &target, label);
+        self.compare(self.store.label(&whose, &target, label).await.unwrap(), model)
+    }
+
     pub(super) async fn step(&mut self, op: &Op) -> Result<(), Mismatch> {
         let (store, now) = (self.store.clone(), self.now());
         match op {
@@ -113,20 +129,7 @@ impl Runner {
                 let model = self.model.update(now, &whose, id, update.clone());
                 self.compare(store.update(&whose, id, update).await.unwrap(), model)
             }
-            Op::Label { tenant, job, key: of_key, value } => {
-                let whose = self.tenants[usize::from(*tenant)].clone();
-                let target = match of_key {
-                    Some(number) => {
-                        // Somebody who submitted nothing, or the first submitter.
-                        let caller = if value.is_multiple_of(2) { SUBMITTERS[0] } else { "carol" };
-                        by_key(&format!("key {number}"), caller)
-                    }
-                    None => LabelTarget::Id(self.pick(*job, None)),
-                };
-                let label = percent(f64::from(*value));
-                let model = self.model.label(now, &whose, &target, label);
-                self.compare(store.label(&whose, &target, label).await.unwrap(), model)
-            }
+            Op::Label { tenant, .. } => self.label(usize::from(*tenant), op).await,
             Op::Look { tenant, job } => {
                 let whose = self.tenants[usize::from(*tenant)].clone();
                 self.compare_job(&whose, self.pick(*job, None)).await
