@@ -32,6 +32,8 @@ enum Scenario {
     ClockSteps,
     /// The store of a controller on SQLite is restored from a backup
     Restore,
+    /// 2 000 jobs over all faults in random order
+    Random,
     /// The integration tests on the oldest release of Kubernetes that we support
     OldestKubernetes,
 }
@@ -130,6 +132,7 @@ async fn run_scenarios(images: &vmafx_e2e::Images, scenarios: &[Selection], step
             Selection::Scenario(Scenario::Faults) => scenario::faults(&platform, steps).await,
             Selection::Scenario(Scenario::ClockSteps) => scenario::clock_steps(&platform, steps).await,
             Selection::Scenario(Scenario::Restore) => scenario::restore(&platform, steps).await,
+            Selection::Scenario(Scenario::Random) => scenario::random(&platform, steps).await,
             Selection::Scenario(Scenario::OldestKubernetes) => Ok(()),
             Selection::Fault(run) => scenario::fault(&platform, steps, run).await,
         };

@@ -10,6 +10,8 @@
 //! | `logs`       | pure: reads from the nodes' logs which reports were accepted                          |
 //! | `history`    | records the phases of jobs                                                            |
 //! | `queue`      | reads jobs and attempts from the database                                             |
+//! | `ledger`     | the requested jobs and their ends in Kubernetes                                       |
+//! | `pods`       | the Pods of a release                                                                 |
 //! | `fixture`    | installs the release, creates jobs and verifies them                                  |
 //! | `inject`     | 500 jobs while Pods of all roles are deleted and killed                               |
 //! | `controller` | one of two controllers is killed while nodes pull jobs from it                        |
@@ -26,11 +28,12 @@
 //! | `cut_off`          | a worker cannot reach the controllers for 75 seconds                            |
 //! | `database_cut`     | one of two controllers cannot reach Postgres for five minutes                   |
 //! | `idle_transaction` | a transaction stays open in another database of the server                      |
-//! | `random`           | 2 000 jobs over all these faults in random order                                |
 //! | `shared_scratch`   | four slots share a scratch volume for the clips of one or two jobs              |
 //! | `store_errors`     | the object store answers 503 for twenty seconds                                 |
 //! | `firewall`         | drops packets in the network of the node                                        |
 //! | `summary`          | pure: the figures of a run                                                      |
+//!
+//! `embedded` has the faults of a controller on SQLite, and `random` runs 2 000 jobs over all faults in random order.
 
 mod broken_worker;
 mod controller;
@@ -38,14 +41,17 @@ mod controller_away;
 mod cut_off;
 mod database_cut;
 mod drain;
+mod embedded;
 mod firewall;
 mod fixture;
 mod history;
 mod idle_transaction;
 mod inject;
+mod ledger;
 mod logs;
 mod partition;
 mod plan;
+mod pods;
 mod queue;
 mod random;
 mod scratch;
@@ -56,7 +62,9 @@ mod verify;
 
 use anyhow::Result;
 
+pub use self::embedded::{clock_steps, restore};
 use self::fixture::FaultFixture;
+pub use self::random::random;
 use self::summary::FaultSummary;
 use crate::platform::Platform;
 use crate::steps::Steps;
@@ -74,8 +82,6 @@ pub enum FaultRun {
     DatabaseCut,
     /// A transaction stays open in another database of the Postgres server
     IdleTransaction,
-    /// 2 000 jobs over all faults in random order
-    Random,
     /// Four slots share a scratch volume for the clips of one or two jobs
     SharedScratch,
     /// The object store answers 503 for twenty seconds
@@ -90,7 +96,6 @@ impl FaultRun {
             Self::CutOff => "faults: a worker is cut off for 75 seconds",
             Self::DatabaseCut => "faults: one of two controllers loses Postgres",
             Self::IdleTransaction => "faults: a transaction stays open next door",
-            Self::Random => "faults: 2 000 jobs over all faults in random order",
             Self::SharedScratch => "faults: four slots share a small scratch volume",
             Self::StoreErrors => "faults: the object store answers 503 for 20 s",
         }
@@ -103,7 +108,6 @@ impl FaultRun {
             Self::CutOff => cut_off::run(fixture).await,
             Self::DatabaseCut => database_cut::run(fixture).await,
             Self::IdleTransaction => idle_transaction::run(fixture).await,
-            Self::Random => random::run(fixture).await,
             Self::SharedScratch => shared_scratch::run(fixture).await,
             Self::StoreErrors => store_errors::run(fixture).await,
         }

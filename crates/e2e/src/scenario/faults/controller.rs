@@ -14,9 +14,9 @@ const AFTER: usize = 5;
 /// Kills the process, and then deletes the Pod so that it cannot restart.
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
     fixture.submit(BATCH_NAME, JOBS).await?;
-    fixture.history.until_ended(BATCH_NAME, AFTER, BATCH_TIMEOUT).await?;
+    fixture.ledger.history.until_ended(BATCH_NAME, AFTER, BATCH_TIMEOUT).await?;
     for kind in [FaultKind::Kill, FaultKind::ForceDelete] {
-        let injected = inject(fixture, Fault { role: Role::Controller, kind, which: 0 }).await?;
+        let injected = inject(&fixture.pods, Fault { role: Role::Controller, kind, which: 0 }).await?;
         ensure!(injected || kind == FaultKind::ForceDelete, "there is no running controller to kill");
     }
     fixture.verify_batch(BATCH_NAME).await?;

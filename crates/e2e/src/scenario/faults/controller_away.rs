@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 use vmafx_testkit::wait;
 
-use super::fixture::FaultFixture;
+use super::fixture::{FaultFixture, hold};
 use super::summary::FaultSummary;
 use crate::platform::STEP_TIMEOUT;
 
@@ -28,7 +28,7 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
     };
     wait::until(STEP_TIMEOUT, "all jobs to run", running).await?;
     fixture.scale_controllers(0).await?;
-    fixture.hold("no controller runs", AWAY).await;
+    hold("no controller runs", AWAY).await;
     fixture.scale_controllers(2).await?;
     let healed = Instant::now();
     let verified = fixture.verify_batch(BATCH_NAME).await;

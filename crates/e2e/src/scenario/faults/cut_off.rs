@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use kube::ResourceExt as _;
 
 use super::firewall;
-use super::fixture::FaultFixture;
+use super::fixture::{FaultFixture, hold};
 use super::partition::PORT;
 use super::plan::Role;
 use super::summary::FaultSummary;
@@ -19,13 +19,13 @@ const BEFORE: usize = 4;
 const CUT: Duration = Duration::from_secs(75);
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> {
-    let node = fixture.live_pods(Role::Node).await?.first().context("there is no node")?.name_any();
-    let address = fixture.pod_address(Role::Node, 0).await?;
+    let node = fixture.pods.live(Role::Node).await?.first().context("there is no node")?.name_any();
+    let address = fixture.pods.address(Role::Node, 0).await?;
     let batch = fixture.long_batch(BATCH_NAME, JOBS).await?;
     fixture.create(&batch).await?;
-    fixture.history.until_ended(BATCH_NAME, BEFORE, CUT).await?;
+    fixture.ledger.history.until_ended(BATCH_NAME, BEFORE, CUT).await?;
     firewall::block_forwarded(fixture.platform, &address, PORT)?;
-    fixture.hold("one worker cannot reach the controllers", CUT).await;
+    hold("one worker cannot reach the controllers", CUT).await;
     firewall::unblock(fixture.platform)?;
     let healed = Instant::now();
     let verified = fixture.verify_batch(BATCH_NAME).await;

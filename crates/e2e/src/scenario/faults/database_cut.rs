@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 
 use super::firewall;
-use super::fixture::FaultFixture;
+use super::fixture::{FaultFixture, hold};
 use super::plan::Role;
 use super::summary::{FaultSummary, longest_idle};
 
@@ -18,13 +18,13 @@ const MAX_IDLE_MS: i64 = 15_000;
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> {
     let port = fixture.platform.external_services().await?.database_port()?;
-    let address = fixture.pod_address(Role::Controller, 0).await?;
+    let address = fixture.pods.address(Role::Controller, 0).await?;
     let batch = fixture.long_batch(BATCH_NAME, JOBS).await?;
     fixture.create(&batch).await?;
-    fixture.history.until_ended(BATCH_NAME, BEFORE, CUT).await?;
+    fixture.ledger.history.until_ended(BATCH_NAME, BEFORE, CUT).await?;
     let from = fixture.queue.now().await?;
     firewall::block_external(fixture.platform, &address, port)?;
-    fixture.hold("one controller cannot reach Postgres", CUT).await;
+    hold("one controller cannot reach Postgres", CUT).await;
     let pending = fixture.queue.jobs().await?.iter().filter(|job| job.status == "pending").count();
     let until = fixture.queue.now().await?;
     firewall::unblock(fixture.platform)?;

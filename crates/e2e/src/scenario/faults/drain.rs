@@ -12,8 +12,9 @@ use kube::{Api, Client, ResourceExt as _};
 use vmafx_testkit::kube::node::NODE_NAME;
 use vmafx_testkit::wait;
 
-use super::fixture::{FaultFixture, NAMESPACE, is_ready};
+use super::fixture::{FaultFixture, NAMESPACE};
 use super::plan::Role;
+use super::pods::is_ready;
 use crate::platform::STEP_TIMEOUT;
 
 const BATCH_NAME: &str = "drained";
@@ -25,7 +26,7 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
     fixture.submit(BATCH_NAME, JOBS).await?;
     let mut before = BTreeSet::new();
     for role in ROLES {
-        before.extend(fixture.live_pods(role).await?.iter().filter_map(kube::ResourceExt::uid));
+        before.extend(fixture.pods.live(role).await?.iter().filter_map(kube::ResourceExt::uid));
     }
     // The client must not retry on 429, which is the refusal that this test looks for.
     let mut config = fixture.platform.cluster().config().clone();
@@ -46,7 +47,7 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
 /// One Pod of each role can be evicted, and no second one.
 async fn budgets_hold(fixture: &FaultFixture<'_>, evictions: &Api<Pod>) -> Result<()> {
     for role in ROLES {
-        let pods = fixture.live_pods(role).await?;
+        let pods = fixture.pods.live(role).await?;
         let mut names = pods.iter().filter(|pod| is_ready(pod)).map(kube::ResourceExt::name_any);
         let (first, second) = names.next().zip(names.next()).context("fewer than two Pods are ready")?;
         // The status of a budget follows that of the Pods with a delay.
@@ -66,7 +67,7 @@ async fn evict_all(
     before: &BTreeSet<String>,
 ) -> Result<()> {
     let evict_next = async || {
-        let pods = fixture.live_pods(role).await.map_err(|error| format!("{error:#}"))?;
+        let pods = fixture.pods.live(role).await.map_err(|error| format!("{error:#}"))?;
         let mut left = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| before.contains(&uid)));
         let Some(next) = left.next().map(kube::ResourceExt::name_any) else { return Ok(()) };
         let gone = evict(evictions, &next).await.map_err(|error| format!("{error:#}"))?;

@@ -10,6 +10,7 @@ use kube::api::DeleteParams;
 
 use super::fixture::{BATCH_TIMEOUT, FaultFixture};
 use super::plan::{Fault, FaultKind, fault_plan};
+use super::pods::ReleasePods;
 use crate::steps::Steps;
 
 /// Environment variable with the seed of a run that is to be repeated.
@@ -36,9 +37,9 @@ async fn submit_and_inject(fixture: &mut FaultFixture<'_>, seed: u64) -> Result<
         let mut injected = BTreeMap::new();
         for (round, faults) in fault_plan(seed, ROUNDS).into_iter().enumerate() {
             // Faults follow the progress of the jobs, not the clock, so a slow machine gets as many as a fast one.
-            fixture.history.until_ended(BATCH_NAME, round * JOBS / ROUNDS, BATCH_TIMEOUT).await?;
+            fixture.ledger.history.until_ended(BATCH_NAME, round * JOBS / ROUNDS, BATCH_TIMEOUT).await?;
             for fault in faults {
-                if inject(fixture, fault).await? {
+                if inject(&fixture.pods, fault).await? {
                     *injected.entry(fault.to_string()).or_default() += 1;
                 }
             }
@@ -52,18 +53,18 @@ async fn submit_and_inject(fixture: &mut FaultFixture<'_>, seed: u64) -> Result<
 }
 
 /// Injects a fault; `false` if no Pod of its role is running.
-pub(super) async fn inject(fixture: &FaultFixture<'_>, fault: Fault) -> Result<bool> {
-    let pods = fixture.live_pods(fault.role).await?;
-    let running: Vec<_> = pods.iter().filter_map(|pod| Some((pod, container(pod)?))).collect();
+pub(super) async fn inject(pods: &ReleasePods<'_>, fault: Fault) -> Result<bool> {
+    let live = pods.live(fault.role).await?;
+    let running: Vec<_> = live.iter().filter_map(|pod| Some((pod, container(pod)?))).collect();
     if running.is_empty() {
         return Ok(false);
     }
     let (pod, container) = &running[fault.which % running.len()];
     match fault.kind {
-        FaultKind::Delete => delete(fixture, pod, &DeleteParams::default()).await?,
-        FaultKind::ForceDelete => delete(fixture, pod, &DeleteParams::default().grace_period(0)).await?,
+        FaultKind::Delete => delete(pods, pod, &DeleteParams::default()).await?,
+        FaultKind::ForceDelete => delete(pods, pod, &DeleteParams::default().grace_period(0)).await?,
         // The container may have stopped since the Pods were listed.
-        FaultKind::Kill => drop(fixture.platform.cluster().kill_container(container)),
+        FaultKind::Kill => drop(pods.platform.cluster().kill_container(container)),
     }
     Ok(true)
 }
@@ -75,8 +76,8 @@ fn container(pod: &Pod) -> Option<String> {
     Some(status.container_id.as_ref()?.split_once("://")?.1.to_owned())
 }
 
-async fn delete(fixture: &FaultFixture<'_>, pod: &Pod, how: &DeleteParams) -> Result<()> {
-    match fixture.pods.delete(&pod.name_any(), how).await {
+async fn delete(pods: &ReleasePods<'_>, pod: &Pod, how: &DeleteParams) -> Result<()> {
+    match pods.api.delete(&pod.name_any(), how).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(error).with_context(|| format!("cannot delete {}", pod.name_any())),

@@ -26,7 +26,7 @@ pub(super) const PORT: u16 = 9090;
 
 pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<()> {
     fixture.submit(BATCH_NAME, JOBS).await?;
-    let pods = fixture.live_pods(Role::Node).await?;
+    let pods = fixture.pods.live(Role::Node).await?;
     let pod = pods.first().context("there is no node")?;
     let lost = block_while_busy(fixture, pod).await;
     // The partition is removed even after a failure, since later scenarios use the same network.
@@ -88,7 +88,8 @@ async fn completed_elsewhere(fixture: &FaultFixture<'_>, lost: &[String]) -> Res
 async fn late_reports_are_rejected(fixture: &FaultFixture<'_>, pod: &Pod, lost: &[String]) -> Result<()> {
     let node = pod.name_any();
     let fenced = async || {
-        let log = fixture.pods.logs(&node, &LogParams::default()).await.map_err(|error| error.to_string())?;
+        let log =
+            fixture.pods.api.logs(&node, &LogParams::default()).await.map_err(|error| error.to_string())?;
         let rejected = rejected_jobs(&log);
         if lost.iter().all(|id| rejected.contains(id)) {
             Ok(())
@@ -110,7 +111,7 @@ async fn gets_jobs_again(fixture: &mut FaultFixture<'_>, pod: &Pod) -> Result<()
     let new = jobs.iter().filter(|job| !before.contains(&job.id));
     let by_it = new.flat_map(|job| &job.attempts).filter(|attempt| attempt.node == node).count();
     ensure!(by_it > 0, "{node} got none of {JOBS} jobs after the partition");
-    let same = fixture.pods.get(&node).await?;
+    let same = fixture.pods.api.get(&node).await?;
     ensure!(same.uid() == pod.uid(), "{node} was replaced during the partition");
     Ok(())
 }

@@ -58,12 +58,8 @@ impl fmt::Display for Fault {
 /// Rounds of one or two faults. Every role gets every kind of fault once before the choice is purely random.
 pub(super) fn fault_plan(seed: u64, rounds: usize) -> Vec<Vec<Fault>> {
     let mut rng = SplitMix64(seed);
-    let mut all: Vec<_> =
-        Role::ALL.iter().flat_map(|role| FaultKind::ALL.map(|kind| (*role, kind))).collect();
-    let mut due = Vec::new();
-    while !all.is_empty() {
-        due.push(all.swap_remove(rng.below(all.len())));
-    }
+    let all = Role::ALL.iter().flat_map(|role| FaultKind::ALL.map(|kind| (*role, kind)));
+    let mut due = rng.shuffled(all.collect());
     let mut fault = || {
         let any = (Role::ALL[rng.below(3)], FaultKind::ALL[rng.below(3)]);
         let (role, kind) = due.pop().unwrap_or(any);
@@ -72,7 +68,7 @@ pub(super) fn fault_plan(seed: u64, rounds: usize) -> Vec<Vec<Fault>> {
     (0..rounds).map(|round| (0..=round % 2).map(|_| fault()).collect()).collect()
 }
 
-/// A fault of the run over all faults.
+/// A fault of the run over all faults, on the release with Postgres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Disturbance {
     Pod(Fault),
@@ -115,17 +111,21 @@ pub(super) fn disturbance_plan(seed: u64) -> Vec<Disturbance> {
             Disturbance::StoreErrors,
         ]);
     }
-    let mut plan = Vec::new();
-    while !due.is_empty() {
-        plan.push(due.swap_remove(rng.below(due.len())));
-    }
-    plan
+    rng.shuffled(due)
 }
 
 /// The `SplitMix64` generator: the same numbers on every machine.
-struct SplitMix64(u64);
+pub(super) struct SplitMix64(pub(super) u64);
 
 impl SplitMix64 {
+    pub(super) fn shuffled<T>(&mut self, mut all: Vec<T>) -> Vec<T> {
+        let mut shuffled = Vec::new();
+        while !all.is_empty() {
+            shuffled.push(all.swap_remove(self.below(all.len())));
+        }
+        shuffled
+    }
+
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -60,6 +60,6 @@ async fn workers(fixture: &FaultFixture<'_>) -> Result<BTreeMap<String, i32>> {
         let status = pod.status.as_ref()?.container_statuses.as_ref()?.first()?;
         Some(status.restart_count)
     };
-    let pods = fixture.live_pods(Role::Node).await?;
+    let pods = fixture.pods.live(Role::Node).await?;
     Ok(pods.iter().map(|pod| (pod.uid().unwrap_or_default(), restarts(pod).unwrap_or_default())).collect())
 }

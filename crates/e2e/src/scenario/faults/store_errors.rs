@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use vmafx_testkit::wait;
 
-use super::fixture::FaultFixture;
+use super::fixture::{FaultFixture, hold};
 use super::summary::FaultSummary;
 use crate::platform::STEP_TIMEOUT;
 
@@ -23,7 +23,7 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
         _ => Ok(()),
     };
     let reached = wait::until(STEP_TIMEOUT, "a fetch to be answered with 503", refused).await;
-    fixture.hold("the object store answers 503", FAULT).await;
+    hold("the object store answers 503", FAULT).await;
     store.gateway().heal();
     let healed = Instant::now();
     reached?;

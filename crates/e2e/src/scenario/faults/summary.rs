@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::verify::{ObservedJob, QueuedJob};
 
 /// What went in, what came out, and what the fault cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FaultSummary {
     pub(super) jobs: usize,
     pub(super) scores: usize,
@@ -38,6 +38,18 @@ impl FaultSummary {
             lost: count("expired"),
             retried: count("failed"),
             recovery,
+        }
+    }
+
+    /// The figures of two parts of a run, of which the slower one determines the recovery.
+    #[must_use]
+    pub(super) fn and(&self, other: &Self) -> Self {
+        Self {
+            jobs: self.jobs + other.jobs,
+            scores: self.scores + other.scores,
+            lost: self.lost + other.lost,
+            retried: self.retried + other.retried,
+            recovery: self.recovery.max(other.recovery),
         }
     }
 }
@@ -118,6 +130,21 @@ mod tests {
         assert_eq!(
             summary.to_string(),
             "jobs 2, scores 1, attempts lost 1, retried 1, recovered after 2.0 s"
+        );
+    }
+
+    #[test]
+    fn the_parts_of_a_run_are_added_up() {
+        let part = |jobs, seconds| FaultSummary {
+            jobs,
+            scores: jobs,
+            lost: 1,
+            retried: 2,
+            recovery: Duration::from_secs(seconds),
+        };
+        assert_eq!(
+            part(1600, 3).and(&part(400, 9)).to_string(),
+            "jobs 2000, scores 2000, attempts lost 2, retried 4, recovered after 9.0 s"
         );
     }
 

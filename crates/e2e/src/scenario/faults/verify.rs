@@ -192,7 +192,7 @@ fn is_completed(attempt: &Attempt) -> bool {
 }
 
 /// The queue's status for a phase.
-const fn status_of(phase: Phase) -> &'static str {
+pub(super) const fn status_of(phase: Phase) -> &'static str {
     match phase {
         Phase::Pending => "pending",
         Phase::Running => "running",
