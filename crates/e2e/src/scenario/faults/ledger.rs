@@ -48,16 +48,16 @@ impl JobLedger {
     pub(super) async fn until_batch_ended(&mut self, batch: &str, timeout: Duration) -> Result<Result<()>> {
         let count = self.requested.keys().filter(|name| name.starts_with(batch)).count();
         let ended = self.history.until_ended(batch, count, timeout).await;
-        self.refresh().await?;
+        // The list covers events that the watch has missed.
+        for job in self.list().await? {
+            self.history.record(&job);
+        }
         Ok(ended)
     }
 
-    /// Lists the jobs, which covers events that the watch has missed.
-    pub(super) async fn refresh(&mut self) -> Result<()> {
-        for job in self.jobs.list(&ListParams::default()).await?.items {
-            self.history.record(&job);
-        }
-        Ok(())
+    /// The jobs as they are now. The history does not record them, because it still gets the events until now from its watch.
+    pub(super) async fn list(&self) -> Result<Vec<VmafxJob>> {
+        Ok(self.jobs.list(&ListParams::default()).await?.items)
     }
 }
 

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use kube::ResourceExt as _;
 use serde_json::{Value, json};
+use vmafx_api::VmafxJob;
 use vmafx_api::job::Phase;
 use vmafx_testkit::wait;
 
@@ -66,15 +68,8 @@ pub(super) async fn run(fixture: &mut EmbeddedFixture<'_>, steps: &mut Steps) ->
 
 /// Backs up the store while the controller runs.
 pub(super) async fn back_up(fixture: &mut EmbeddedFixture<'_>) -> Result<Backup> {
-    fixture.ledger.refresh().await?;
-    let ended = fixture
-        .ledger
-        .history
-        .jobs()
-        .iter()
-        .filter(|job| has_ended(job))
-        .map(|job| job.name.clone())
-        .collect();
+    let jobs = fixture.ledger.list().await?;
+    let ended = jobs.iter().filter(|job| has_ended(job)).map(|job| job.name_any()).collect();
     let tries = AtomicUsize::new(fixture.backups);
     // A controller that was killed a moment ago cannot run the command, and its next try needs a new file.
     let back_up = async || {
@@ -101,12 +96,13 @@ pub(super) async fn restore(
     fixture.kubectl.wait("jsonpath={.status.phase}=Succeeded", &format!("pod/{POD}")).await?;
     fixture.kubectl.run(&["delete", "pod", POD, "--timeout=60s"]).await?;
     // Nothing ends without a controller, so these are the jobs that ended after the backup.
-    fixture.ledger.refresh().await?;
-    for job in fixture.ledger.history.jobs() {
-        if !has_ended(&job) {
-            record.queued_as.extend(job.controller_job.map(|id| (job.name, id)));
-        } else if !backup.ended.contains(&job.name) {
-            record.taken_back.insert(job.name);
+    for job in fixture.ledger.list().await? {
+        let (name, has_ended) = (job.name_any(), has_ended(&job));
+        if has_ended && !backup.ended.contains(&name) {
+            record.taken_back.insert(name);
+        } else if !has_ended {
+            let queued_as = job.status.and_then(|status| status.controller_job_id);
+            record.queued_as.extend(queued_as.map(|id| (name, id)));
         }
     }
     fixture.scale_controller(1).await
@@ -148,8 +144,8 @@ pub(super) async fn verify(
     Ok(summary)
 }
 
-fn has_ended(job: &ObservedJob) -> bool {
-    job.phases.last().is_some_and(|phase| phase.is_last())
+fn has_ended(job: &VmafxJob) -> bool {
+    job.status.as_ref().and_then(|status| status.phase).is_some_and(Phase::is_last)
 }
 
 /// A Pod that runs `vmafx-controller restore` with the image and the volumes of the controller.
