@@ -1,6 +1,6 @@
 //! `make e2e`: the end-to-end scenarios on a whole node with the images and the chart.
 
-use std::os::unix::fs::symlink;
+mod oldest;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
@@ -8,12 +8,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tokio::runtime::Runtime;
 use vmafx_e2e::scenario::{self, FaultRun};
 use vmafx_e2e::{Platform, Steps};
-use vmafx_testkit::kube::assets::{self, Binary};
 use vmafx_testkit::kube::probe::{ProbeResult, probe};
 use vmafx_testkit::prerequisite::is_ci;
 
+use self::oldest::TestSelection;
 use crate::images;
-use crate::test::{SINGLE_THREADED, cargo, run_ignored};
+use crate::test::{SINGLE_THREADED, run_ignored};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -56,11 +56,9 @@ impl Selection {
     }
 }
 
-/// The scenarios of a whole run, in order. The others start by their name.
+/// The scenarios of a whole run, in order, after the version-dependent tests on the oldest Kubernetes. The others start by
+/// their name.
 const SCENARIOS: [Scenario; 4] = [Scenario::User, Scenario::Docs, Scenario::Network, Scenario::Faults];
-
-/// The test targets that talk to an API server.
-const API_SERVER_TESTS: [&str; 7] = ["api_server", "job", "lease", "node", "pod_job", "training", "webhook"];
 
 /// Runs the scenarios, or says why this machine cannot. Prints every step with its duration.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -80,9 +78,10 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
     let wanted = if whole { SCENARIOS.map(Selection::Scenario).to_vec() } else { arguments.only.clone() };
     let (oldest, wanted): (Vec<_>, Vec<_>) =
         wanted.into_iter().partition(|one| *one == Selection::Scenario(Scenario::OldestKubernetes));
-    if !oldest.is_empty() {
-        let name = format!("integration tests on Kubernetes {}", Binary::OldestKubeApiserver.version());
-        steps.blocking(&name, oldest_kubernetes)?;
+    if whole {
+        oldest::run(TestSelection::VersionDependent, steps)?;
+    } else if !oldest.is_empty() {
+        oldest::run(TestSelection::All, steps)?;
     }
     if wanted.is_empty() {
         return Ok(());
@@ -104,20 +103,6 @@ fn all(arguments: &Arguments, steps: &mut Steps) -> Result<()> {
         })?;
     }
     Runtime::new()?.block_on(run_scenarios(&images, &wanted, steps))
-}
-
-/// Runs the tests that talk to an API server against the oldest one that we support.
-fn oldest_kubernetes() -> Result<()> {
-    let programs = [Binary::OldestKubeApiserver, Binary::OldestKubeControllerManager];
-    let assets = assets::ensure(&programs)?;
-    let directory = tempfile::Builder::new().prefix("vmafx-oldest-").tempdir()?;
-    for program in programs {
-        symlink(assets.path(program), directory.path().join(program.name()))?;
-    }
-    let tests = API_SERVER_TESTS.iter().flat_map(|test| ["--test", *test]);
-    let arguments = ["test", "--workspace", "--locked", "--quiet"].into_iter().chain(tests);
-    let programs = directory.path().display().to_string();
-    cargo(&arguments.collect::<Vec<_>>(), &[(assets::ASSETS_VARIABLE, &programs)])
 }
 
 async fn run_scenarios(images: &vmafx_e2e::Images, scenarios: &[Selection], steps: &mut Steps) -> Result<()> {
