@@ -1,10 +1,15 @@
 //! The clock that leases, deadlines and back-offs are measured with.
 
+mod step;
+
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+
+pub(crate) use self::step::{ClockStep, Timeline};
 
 /// An instant: milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -36,6 +41,29 @@ impl Sub<Duration> for Timestamp {
 
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
+
+    /// Time that passed since some fixed point. Nobody can set it, and the sleep of the machine counts.
+    fn uptime(&self) -> Duration;
+
+    /// Both times of the same instant.
+    fn reading(&self) -> ClockReading {
+        ClockReading { wall: self.now(), uptime: self.uptime() }
+    }
+}
+
+/// Times of one instant by the clock that can be set and by the one that cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    pub wall: Timestamp,
+    pub uptime: Duration,
+}
+
+impl ClockReading {
+    /// The time that ages are counted up to. After the clock was set ahead, nothing is older than the time that really
+    /// passed since `start`; after it was set back, everything is younger.
+    pub(crate) fn for_ages(self, start: Self) -> Timestamp {
+        self.wall.min(start.wall + self.uptime.saturating_sub(start.uptime))
+    }
 }
 
 /// The system time at start-up, advanced by the monotonic clock: it measures durations and never jumps. It stops while
@@ -56,6 +84,10 @@ impl SteadyClock {
 impl Clock for SteadyClock {
     fn now(&self) -> Timestamp {
         self.at + self.started.elapsed()
+    }
+
+    fn uptime(&self) -> Duration {
+        self.started.elapsed()
     }
 }
 
@@ -84,7 +116,27 @@ impl Clock for SystemClock {
             }
         }
     }
+
+    fn uptime(&self) -> Duration {
+        let time = clock_gettime(ClockId::Boottime);
+        let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+        Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+    }
+
+    /// A process that is stopped between two reads would see a step that never was, so such a reading is repeated.
+    fn reading(&self) -> ClockReading {
+        loop {
+            let before = self.uptime();
+            let reading = ClockReading { wall: self.now(), uptime: self.uptime() };
+            if reading.uptime.saturating_sub(before) < MAX_READING_TIME {
+                return reading;
+            }
+        }
+    }
 }
+
+/// Time between the reads of one reading; far below the smallest step that is noticed.
+const MAX_READING_TIME: Duration = Duration::from_millis(500);
 
 /// Corrections backwards up to this length are waited out.
 const MAX_WAITED_OUT: Duration = Duration::from_secs(1);
@@ -120,6 +172,11 @@ impl CreationOrder {
 
     pub(crate) fn record(&mut self, created_at: Timestamp) {
         self.0 = created_at;
+    }
+
+    /// The jobs so far moved with a step of the clock.
+    pub(crate) fn follow(&mut self, step: ClockStep) {
+        self.0 = Timestamp(self.0.0.saturating_add(step.millis));
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `live`                                 | the expiry of leases and sessions, in memory                 |
 //! | `lives`, `cursor`                      | cursors, and how they notice an older copy of the file       |
 //! | `rows`, `attempts`                     | rows of jobs and attempts                                    |
+//! | `clock_step`                           | what happens to the times of jobs when the clock is set      |
 //! | `faults`                               | failures of nodes                                            |
 //! | `unit_of_work`, `pending_notifications`| the context of an operation, and the notifications it causes |
 //! | `submit` … `prune`                     | one operation each                                           |
@@ -22,6 +23,7 @@ mod backup;
 mod cancel;
 mod changes;
 mod claim;
+mod clock_step;
 mod cursor;
 mod error;
 mod exact;
@@ -66,7 +68,7 @@ use self::rows::JobRow;
 use self::space::Reserve;
 use self::unit_of_work::WriterState;
 use self::writer::{BatchPacing, Handle, Writer};
-use crate::clock::Clock;
+use crate::clock::{Clock, ClockReading, Timestamp};
 use crate::ids::TenantId;
 use crate::node::Heartbeat;
 use crate::notification::Notifier;
@@ -92,6 +94,7 @@ pub struct SqliteStore {
     /// The current life, which new cursors name.
     life: Arc<str>,
     clock: Arc<dyn Clock>,
+    opened: ClockReading,
     notifier: Notifier,
     policy: Policy,
     path: PathBuf,
@@ -125,8 +128,9 @@ impl SqliteStore {
         let life_id =
             lives::begin(&mut opened.connection).map_err(|error| open::unusable(&opened.path, error))?;
         let contents = |source| OpenError::Contents { path: opened.path.clone(), source };
-        let counters = startup::counters(&opened.connection).map_err(contents)?;
-        let live = startup::live(&opened.connection, clock.now(), &policy).map_err(contents)?;
+        let reading = clock.reading();
+        let counters = startup::counters(&opened.connection, reading).map_err(contents)?;
+        let live = startup::live(&opened.connection, reading.wall, &policy).map_err(contents)?;
         let live = Arc::new(Mutex::new(live));
         let notifier = Notifier::default();
         let readers = Readers::new(opened.path.clone());
@@ -145,7 +149,18 @@ impl SqliteStore {
             lock: opened.lock,
         })
         .map_err(OpenError::Thread)?;
-        Ok(Self { life: life_id.into(), clock, notifier, policy, path, is_full, live, readers, writer })
+        Ok(Self {
+            life: life_id.into(),
+            clock,
+            opened: reading,
+            notifier,
+            policy,
+            path,
+            is_full,
+            live,
+            readers,
+            writer,
+        })
     }
 
     /// Handles a heartbeat that needs no row, without a round trip to the writer thread; most heartbeats are of
@@ -159,6 +174,10 @@ impl SqliteStore {
         // The writer thread may hold the lock for a whole operation, so a heartbeat does not wait for it.
         let Ok(mut live) = self.live.try_lock() else { return false };
         live.heartbeat(tenant, credentials, heartbeat, self.clock.now(), &self.policy)
+    }
+
+    fn now_for_ages(&self) -> Timestamp {
+        self.clock.reading().for_ages(self.opened)
     }
 
     fn live_nodes(&self, fits: impl Fn(&live::NodeRegistration) -> bool) -> Vec<LiveNode> {

@@ -12,6 +12,7 @@ mod support;
 mod conformance {
     pub(crate) mod changes;
     pub(crate) mod claim;
+    pub(crate) mod clock;
     pub(crate) mod end;
     pub(crate) mod fence;
     pub(crate) mod heartbeat;
@@ -310,6 +311,16 @@ suite! {
         a_sweep_covers_all_tenants,
         more_than_a_thousand_leases_end_in_several_sweeps,
         a_lease_shorter_than_a_session_ends_first,
+    ],
+    clock: [
+        a_step_ahead_fails_no_job_before_its_time,
+        a_step_back_lets_deadlines_end_in_time,
+        a_deadline_that_is_changed_after_a_step_counts_from_the_submission,
+        a_step_neither_shortens_nor_lengthens_a_backoff,
+        a_job_of_an_earlier_start_loses_no_time,
+        a_corrected_clock_moves_no_job_into_the_future,
+        a_job_without_a_deadline_that_can_be_reached_survives_a_step,
+        a_step_ahead_removes_no_fresh_result,
     ],
     label: [
         a_label_at_submission_makes_a_sample_at_the_end,

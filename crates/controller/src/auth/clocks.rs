@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use vmafx_queue::clock::{Clock, SteadyClock, Timestamp};
+use vmafx_queue::clock::{Clock, SteadyClock, SystemClock, Timestamp};
 
 /// Reads the system clock every time, because a correction of it must affect the validity of tokens at once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +13,10 @@ struct WallClock;
 impl Clock for WallClock {
     fn now(&self) -> Timestamp {
         Timestamp(0) + SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+    }
+
+    fn uptime(&self) -> Duration {
+        SystemClock::default().uptime()
     }
 }
 

@@ -12,6 +12,10 @@ impl Clock for StoppedClock {
     fn now(&self) -> Timestamp {
         Timestamp(0)
     }
+
+    fn uptime(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 fn dispatch() -> Dispatch {

@@ -25,4 +25,8 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.now().0).unwrap())
+    }
 }

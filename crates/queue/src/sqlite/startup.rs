@@ -8,7 +8,7 @@ use super::stats::{TenantTable, tenants};
 use super::unit_of_work::Counters;
 use super::{faults, sessions};
 use crate::StoreResult;
-use crate::clock::Timestamp;
+use crate::clock::{ClockReading, Timestamp};
 use crate::policy::Policy;
 
 /// Every stored session and lease gets its full duration, because no node could send a heartbeat while the store
@@ -41,8 +41,8 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
 }
 
 /// The current values of the sequences.
-pub(super) fn counters(connection: &Connection) -> StoreResult<Counters> {
+pub(super) fn counters(connection: &Connection, opened: ClockReading) -> StoreResult<Counters> {
     Ok(connection.query_row("SELECT job_seq, sample_seq FROM store", [], |row| {
-        Ok(Counters::new(row.get(0)?, row.get(1)?))
+        Ok(Counters::new(row.get(0)?, row.get(1)?, opened))
     })?)
 }

@@ -244,7 +244,7 @@ impl Store for SqliteStore {
 
     async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
         self.writer.check()?;
-        let (keep, now) = (*keep, self.clock.now());
+        let (keep, now) = (*keep, self.now_for_ages());
         let prunable = self.readers.read(move |connection| prune::find(connection, &keep, now)).await?;
         if prunable.is_empty() {
             return Ok(Pruned::default());

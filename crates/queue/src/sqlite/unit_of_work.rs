@@ -7,7 +7,7 @@ use super::live::LiveState;
 use super::pending_notifications::PendingNotifications;
 use super::rows::{self, JobRow};
 use crate::StoreResult;
-use crate::clock::{CreationOrder, Timestamp};
+use crate::clock::{ClockReading, CreationOrder, Timeline, Timestamp};
 use crate::policy::Policy;
 
 /// State that is restored when a transaction is rolled back.
@@ -22,17 +22,19 @@ pub(super) struct Counters {
     /// No back-off ends before this time; `None` when no job is in back-off.
     pub(super) next_backoff_end: Option<Timestamp>,
     pub(super) creation_order: CreationOrder,
+    pub(super) timeline: Timeline,
 }
 
 impl Counters {
     /// The first sweep finds out which jobs are in back-off; until then one is assumed to be due.
-    pub(super) fn new(job_seq: i64, sample_seq: i64) -> Self {
+    pub(super) fn new(job_seq: i64, sample_seq: i64, opened: ClockReading) -> Self {
         Self {
             job_seq,
             sample_seq,
             last_sweep: None,
             next_backoff_end: Some(Timestamp(i64::MIN)),
             creation_order: CreationOrder::default(),
+            timeline: Timeline::start(opened),
         }
     }
 

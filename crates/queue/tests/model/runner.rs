@@ -81,6 +81,7 @@ pub(crate) async fn run(kind: StoreKind, story: &[Op]) -> Result<BTreeSet<&'stat
 
 impl Runner {
     async fn begin(&mut self) -> Result<(), Mismatch> {
+        self.model.follow(self.clock.reading());
         // The result of the first sweep of a store is not specified.
         self.store.sweep().await.unwrap();
         self.model.sweep(self.now());

@@ -1,33 +1,52 @@
 //! A clock that only a test changes.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use vmafx_queue::clock::{Clock, Timestamp};
+use vmafx_queue::clock::{Clock, ClockReading, Timestamp};
 
 /// Clones share the same time.
 #[derive(Clone, Debug)]
-pub(crate) struct TestClock(Arc<AtomicI64>);
+pub(crate) struct TestClock(Arc<Mutex<ClockReading>>);
 
 impl Default for TestClock {
     fn default() -> Self {
-        Self(Arc::new(AtomicI64::new(1_700_000_000_000)))
+        let start = ClockReading { wall: Timestamp(1_700_000_000_000), uptime: Duration::from_hours(1) };
+        Self(Arc::new(Mutex::new(start)))
     }
 }
 
 impl TestClock {
+    /// Time passes.
     pub(crate) fn advance(&self, length: Duration) {
-        self.0.store((self.now() + length).0, Ordering::SeqCst);
+        let mut reading = self.0.lock().unwrap();
+        reading.wall = reading.wall + length;
+        reading.uptime += length;
     }
 
+    /// The clock is set ahead, and no time passes.
+    pub(crate) fn set_ahead(&self, length: Duration) {
+        let mut reading = self.0.lock().unwrap();
+        reading.wall = reading.wall + length;
+    }
+
+    /// The clock is set back, and no time passes.
     pub(crate) fn turn_back(&self, length: Duration) {
-        self.0.store((self.now() - length).0, Ordering::SeqCst);
+        let mut reading = self.0.lock().unwrap();
+        reading.wall = reading.wall - length;
     }
 }
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
+        self.reading().wall
+    }
+
+    fn uptime(&self) -> Duration {
+        self.reading().uptime
+    }
+
+    fn reading(&self) -> ClockReading {
+        *self.0.lock().unwrap()
     }
 }

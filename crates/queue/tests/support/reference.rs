@@ -13,6 +13,7 @@
 //! - Whether an ended back-off starts again when the clock is set back remains open, because the stores differ.
 //! - Heartbeats, progress and the renewal of leases change no revision and send no notification.
 
+mod clock;
 mod faults;
 mod jobs;
 mod nodes;
@@ -51,6 +52,8 @@ pub(crate) struct Queue {
     faults: BTreeMap<(TenantId, String), NodeFaults>,
     /// Creation time of the last job since the store was opened.
     last_created: Option<Timestamp>,
+    /// `None` until the first operation after opening.
+    clock: Option<clock::KnownClock>,
     /// Notifications that have not been sent yet.
     notifications: Vec<Notification>,
 }
@@ -101,6 +104,7 @@ impl Queue {
             swept_at: None,
             faults: BTreeMap::new(),
             last_created: None,
+            clock: None,
             notifications: vec![],
         }
     }
@@ -109,7 +113,7 @@ impl Queue {
     pub(crate) fn restarted(&self) -> Self {
         let mut found = self.clone();
         found.jobs.iter_mut().for_each(|entry| entry.job.progress = None);
-        found.last_created = None;
+        (found.last_created, found.clock) = (None, None);
         found
     }
 

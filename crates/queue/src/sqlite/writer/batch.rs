@@ -6,6 +6,8 @@ use rusqlite::Connection;
 
 use super::operation::Operation;
 use super::{Writer, lock};
+use crate::clock::Timestamp;
+use crate::sqlite::clock_step;
 use crate::sqlite::space::{Growth, full, is_full};
 use crate::sqlite::unit_of_work::{Counters, UnitOfWork};
 
@@ -61,13 +63,20 @@ impl Writer {
         let (before, count) = (self.state.counters, batch.len());
         let has_new = batch.iter().any(|operation| operation.growth() == Growth::New);
         let writes = batch.iter().any(|operation| operation.growth() != Growth::Memory);
-        let mut done =
-            if writes { execute(&self.connection, "BEGIN IMMEDIATE") } else { Ok(()) }.map(|()| true);
+        // One reading for all: a step of the clock is noticed between two transactions and not within one.
+        let reading = self.clock.reading();
+        let mut done = if writes {
+            execute(&self.connection, "BEGIN IMMEDIATE")
+                .and_then(|()| clock_step::follow(&self.connection, &mut self.state.counters, reading))
+        } else {
+            Ok(())
+        }
+        .map(|()| true);
         for operation in batch {
             if !matches!(done, Ok(true)) {
                 break;
             }
-            done = Ok(self.run_operation(operation.as_mut()));
+            done = Ok(self.run_operation(operation.as_mut(), reading.wall));
         }
         if writes && matches!(done, Ok(true)) {
             let started = Instant::now();
@@ -90,14 +99,14 @@ impl Writer {
         done
     }
 
-    fn run_operation(&mut self, operation: &mut dyn Operation) -> bool {
+    fn run_operation(&mut self, operation: &mut dyn Operation, now: Timestamp) -> bool {
         let mut live = lock(&self.live);
         let mut tx = UnitOfWork {
             connection: &self.connection,
             live: &mut live,
             state: &mut self.state,
             policy: &self.policy,
-            now: self.clock.now(),
+            now,
         };
         operation.run(&mut tx)
     }

@@ -154,7 +154,9 @@ impl Runner {
             Op::TurnBack { .. } if self.model.has_backoffs() => Ok(()),
             Op::TurnBack { seconds } => {
                 self.clock.turn_back(Duration::from_secs(*seconds));
-                Ok(())
+                self.model.follow(self.clock.reading());
+                // A store may notice the step only when it sweeps.
+                self.sweep().await
             }
             Op::Sweep => self.sweep().await,
             Op::Sweeps { count, alive } => self.sweep_repeatedly(*count, *alive).await,

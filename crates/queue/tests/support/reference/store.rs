@@ -39,7 +39,8 @@ impl ReferenceStore {
         Self::with(Queue::new(policy), clock)
     }
 
-    fn with(queue: Queue, clock: TestClock) -> Self {
+    fn with(mut queue: Queue, clock: TestClock) -> Self {
+        queue.follow(clock.reading());
         Self {
             queue: Mutex::new(queue),
             clock,
@@ -60,7 +61,9 @@ impl ReferenceStore {
             return Err(StoreError::Closed);
         }
         let mut queue = self.queue.lock().unwrap();
-        let answer = work(&mut queue, self.clock.now());
+        let reading = self.clock.reading();
+        queue.follow(reading);
+        let answer = work(&mut queue, reading.wall);
         queue.notifications.drain(..).for_each(|notification| self.notifier.notify(notification));
         Ok(answer)
     }
@@ -200,7 +203,7 @@ impl Store for ReferenceStore {
     }
 
     async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
-        self.with_queue(|queue, now| queue.prune(now, keep))
+        self.with_queue(|queue, _| queue.prune(queue.now_for_ages(self.clock.reading()), keep))
     }
 
     async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
