@@ -29,7 +29,11 @@ pub(super) fn follow(
     let Some(step) = counters.timeline.follow(reading) else { return Ok(()) };
     let ClockStep { millis, now, opened_at } = step;
     let jobs = connection.prepare_cached(MOVE)?.execute(params![millis, now.0, opened_at.0])?;
-    tracing::warn!(step_millis = millis, jobs, "the clock was set; the times of unfinished jobs moved with it");
+    tracing::warn!(
+        step_millis = millis,
+        jobs,
+        "the clock was set; the times of unfinished jobs moved with it"
+    );
     counters.creation_order.follow(step);
     // The next claim looks for the ends of back-offs again.
     counters.next_backoff_end = Some(Timestamp(i64::MIN));
