@@ -159,7 +159,10 @@ impl<'a> EmbeddedFixture<'a> {
     pub(super) async fn tear_down(self) -> Result<()> {
         self.kubectl.run(&["delete", "vmafxnodes", "--all", "--timeout=120s"]).await?;
         self.platform.helm().uninstall(RELEASE, NAMESPACE).await?;
-        self.platform.remove(NAMESPACE).await
+        self.platform.remove(NAMESPACE).await?;
+        // A later scenario on this cluster must not find the jobs of this one.
+        let store = &self.store.host_path;
+        fs::remove_dir_all(store).with_context(|| format!("cannot remove {}", store.display()))
     }
 }
 
