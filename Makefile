@@ -17,8 +17,7 @@ setup: ## Install missing system packages, or list them where it cannot install
 
 run: ## Start everything on this machine and score a clip (KEEP=1 stays up, KEEP=0 exits)
 	@scripts/setup run
-	@test -x target/debug/xtask || echo "==> first build of this checkout: the tools of make, about 4 minutes on two cores"
-	@scripts/tick "building the tools" cargo build --locked --bin xtask
+	@scripts/prebuild
 	@$(XTASK) run $(if $(KEEP),--keep=$(KEEP))
 
 test: setup ## Run every test against a real Kubernetes control plane

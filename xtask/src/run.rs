@@ -3,6 +3,7 @@
 //! Everything is a process of the user, without root or containers. So there are no Pods, and no VmafxModelTraining, which
 //! needs one: `make cluster` has them.
 
+mod kubectl;
 mod kubernetes;
 mod next_steps;
 mod progress;
@@ -16,9 +17,6 @@ use tokio::runtime::Runtime;
 use vmafx_testkit::kube::assets::{self, AssetLocation, Binary};
 use vmafx_testkit::kube::process::find_program;
 
-/// Only the programs that the control plane needs, because each takes minutes to build.
-const NEEDED: [Binary; 3] = [Binary::Etcd, Binary::KubeApiserver, Binary::Kubectl];
-
 /// Scores a clip; with `keep`, stays up until interrupted.
 pub(crate) fn run(keep: bool) -> Result<()> {
     let runtime = Runtime::new()?;
@@ -30,7 +28,7 @@ pub(crate) fn run(keep: bool) -> Result<()> {
         );
         println!(
             "    with {}. Using only the queue and a node (`vmafx up`).",
-            NEEDED.map(Binary::name).join(", ")
+            Binary::CONTROL_PLANE.map(Binary::name).join(", ")
         );
         queue_only::run(&runtime, keep)
     }
@@ -43,12 +41,9 @@ pub(crate) fn is_interactive() -> bool {
 
 /// Whether the programs of a control plane exist or can be built.
 fn possible() -> Result<bool> {
-    for binary in NEEDED {
-        if matches!(assets::locate(binary)?, AssetLocation::Missing(_)) {
-            return Ok(find_program("go").is_some());
-        }
-    }
-    Ok(true)
+    let ready = |binary| anyhow::Ok(matches!(assets::locate(binary)?, AssetLocation::Ready(_)));
+    Ok(find_program("go").is_some()
+        || (ready(Binary::Etcd)? && ready(Binary::KubeApiserver)? && kubectl::existing()?.is_some()))
 }
 
 fn wait_for_interrupt(runtime: &Runtime, keep: bool) -> Result<()> {

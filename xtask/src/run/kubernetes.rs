@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Phase;
-use vmafx_testkit::kube::assets::{AssetLocation, Assets, Binary, ensure, locate};
+use vmafx_testkit::kube::assets::{AssetLocation, Binary, ensure, locate};
 use vmafx_testkit::kube::process::{ChildCommand, ChildProcess};
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, install_crds};
 
 use super::next_steps::{NextSteps, Suggestion, line};
 use super::progress::ProgressTable;
-use super::{NEEDED, sample, wait_for_interrupt};
+use super::{kubectl, sample, wait_for_interrupt};
 use crate::test::cargo;
 use crate::vmafx_up::VmafxUp;
 use crate::workspace;
@@ -33,7 +33,7 @@ const OPERATOR: &str = "operator";
 const JOB: &str = "vmjob/sample";
 
 pub(super) fn run(runtime: &Runtime, keep: bool) -> Result<()> {
-    let kubectl = build()?.path(Binary::Kubectl).to_owned();
+    let kubectl = build()?;
 
     println!("==> scoring a VmafxJob");
     let started = Instant::now();
@@ -67,24 +67,21 @@ pub(super) fn run(runtime: &Runtime, keep: bool) -> Result<()> {
     wait_for_interrupt(runtime, keep)
 }
 
-/// Builds the programs of the control plane and our own. Neither waits for the other: a compiler that links on one core
-/// leaves the other core to the other one.
-fn build() -> Result<Assets> {
-    let missing = NEEDED.iter().filter(|binary| matches!(locate(**binary), Ok(AssetLocation::Missing(_))));
-    let missing: Vec<_> = missing.map(|binary| binary.name()).collect();
-    if missing.is_empty() {
-        println!("==> building vmafx and vmafx-operator");
-    } else {
-        println!(
-            "==> building {}, once for all checkouts of this machine, and at the same",
-            missing.join(", ")
-        );
-        println!("    time vmafx and vmafx-operator: about 8 minutes on two cores, later seconds");
-    }
+/// Builds the programs of the control plane and our own, and returns the path of kubectl. `scripts/prebuild` has compiled
+/// most of it; without it, neither build waits for the other.
+fn build() -> Result<PathBuf> {
+    let kubectl = kubectl::existing()?;
+    let needed =
+        Binary::CONTROL_PLANE.into_iter().filter(|binary| *binary != Binary::Kubectl || kubectl.is_none());
+    let needed: Vec<_> = needed.collect();
+    let missing = needed.iter().filter(|binary| matches!(locate(**binary), Ok(AssetLocation::Missing(_))));
+    let missing: String = missing.map(|binary| format!("{}, ", binary.name())).collect();
+    println!("==> building {missing}vmafx and vmafx-operator");
     thread::scope(|scope| {
-        let assets = scope.spawn(|| ensure(&NEEDED));
+        let assets = scope.spawn(|| ensure(&needed));
         cargo(&["build", "--locked", "--bin", "vmafx", "--bin", "vmafx-operator"], &[])?;
-        Ok(assets.join().map_err(|_| anyhow!("the build of the control plane panicked"))??)
+        let assets = assets.join().map_err(|_| anyhow!("the build of the control plane panicked"))??;
+        Ok(kubectl.unwrap_or_else(|| assets.path(Binary::Kubectl).to_owned()))
     })
 }
 

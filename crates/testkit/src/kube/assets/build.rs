@@ -29,6 +29,12 @@ pub enum BuildError {
     },
 }
 
+/// The flags of a build that its packages in Go's cache depend on.
+const COMPILE_FLAGS: [&str; 3] = ["-trimpath", "-buildvcs=false", "-mod=readonly"];
+
+/// The variables that they depend on. A `go.work` above the cache directory would replace the pins.
+const COMPILE_VARIABLES: [(&str, &str); 2] = [("CGO_ENABLED", "0"), ("GOWORK", "off")];
+
 /// Builds one program to `target`, unless another process has done so in the meantime.
 pub(super) fn build(binary: Binary, target: &Path) -> Result<(), BuildError> {
     let directory = target.parent().unwrap_or(Path::new("."));
@@ -52,14 +58,14 @@ pub(super) fn build(binary: Binary, target: &Path) -> Result<(), BuildError> {
         fs::write(work.join(name), content).map_err(cache)?;
     }
     let command = ChildCommand::new(binary.name(), go, work.join("log"))
-        .args(["build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags"])
+        .arg("build")
+        .args(COMPILE_FLAGS)
+        .arg("-ldflags")
         .arg(binary.ldflags())
         .args(["-o", "output"])
         .arg(binary.package())
-        .directory(&work)
-        .env("CGO_ENABLED", "0")
-        // A go.work above the cache directory would replace the pins.
-        .env("GOWORK", "off");
+        .directory(&work);
+    let command = COMPILE_VARIABLES.iter().fold(command, |command, (name, value)| command.env(name, value));
 
     let progress = BuildProgress::start(binary);
     let mut process = ChildProcess::start(&command).map_err(BuildError::Start)?;
@@ -124,4 +130,27 @@ fn elapsed(since: Instant) -> String {
 /// Writes past the test harness's capture, so that a test that builds for minutes does not seem to hang.
 fn print_uncaptured(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREBUILD: &str = include_str!("../../../../../scripts/prebuild");
+
+    #[test]
+    fn the_packages_that_make_run_compiles_early_are_those_of_the_build() {
+        let flags = COMPILE_FLAGS.join(" ");
+        assert!(PREBUILD.contains(&format!("go list -export {flags} ")), "{flags}");
+        let variables = COMPILE_VARIABLES.map(|(name, value)| format!("{name}={value}")).join(" ");
+        assert!(PREBUILD.contains(&format!("export {variables}\n")), "{variables}");
+    }
+
+    #[test]
+    fn make_run_compiles_the_programs_of_a_control_plane_early() {
+        for binary in Binary::CONTROL_PLANE {
+            let row = format!("\"{} {} {}\"", binary.name(), binary.package(), binary.versioned_by());
+            assert!(PREBUILD.contains(&row), "{row}");
+        }
+    }
 }

@@ -73,6 +73,9 @@ impl GoModule {
 }
 
 impl Binary {
+    /// A control plane without Pods, and the client for it.
+    pub const CONTROL_PLANE: [Self; 3] = [Self::Etcd, Self::KubeApiserver, Self::Kubectl];
+
     /// Every program of the cluster.
     pub const CLUSTER: [Self; 12] = [
         Self::Etcd,
@@ -207,7 +210,7 @@ impl Binary {
     }
 
     /// The required module whose version is the program's version.
-    const fn versioned_by(self) -> &'static str {
+    pub(super) const fn versioned_by(self) -> &'static str {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3",
             Self::Containerd | Self::ContainerdShim | Self::Ctr => "github.com/containerd/containerd/v2",
