@@ -40,6 +40,7 @@ pub async fn restore(platform: &Platform, steps: &mut Steps) -> Result<()> {
 }
 
 async fn set_up<'a>(platform: &'a Platform, steps: &mut Steps) -> Result<EmbeddedFixture<'a>> {
-    let set_up = EmbeddedFixture::set_up(platform, json!({}));
+    let defaults = json!({});
+    let set_up = EmbeddedFixture::set_up(platform, &defaults);
     steps.step("embedded: one controller on SQLite with a clock of its own", set_up).await
 }

@@ -46,7 +46,7 @@ pub(super) struct EmbeddedFixture<'a> {
 
 impl<'a> EmbeddedFixture<'a> {
     /// Installs the release with these values of `controller.store`, and waits for its nodes.
-    pub(super) async fn set_up(platform: &'a Platform, store: Value) -> Result<Self> {
+    pub(super) async fn set_up(platform: &'a Platform, store: &Value) -> Result<Self> {
         platform.namespace(NAMESPACE).await?;
         let volume = platform.volume(NAMESPACE, &format!("{RELEASE}-controller")).await?;
         let library = libfaketime()?;

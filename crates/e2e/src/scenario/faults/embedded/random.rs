@@ -28,10 +28,11 @@ pub(in super::super) async fn run(
     seed: u64,
     jobs: usize,
 ) -> Result<FaultSummary> {
-    let set_up = EmbeddedFixture::set_up(platform, short_leases());
+    let leases = short_leases();
+    let set_up = EmbeddedFixture::set_up(platform, &leases);
     let mut fixture = steps.step("random: one controller on SQLite with a clock of its own", set_up).await?;
     let title = format!("random: {jobs} jobs over the faults of a controller on SQLite");
-    let summary = steps.step(&title, disturbed(&mut fixture, seed, jobs)).await?;
+    let summary = steps.step(&title, Box::pin(disturbed(&mut fixture, seed, jobs))).await?;
     println!("        {summary}");
     steps.step("random: uninstall the release with SQLite", fixture.tear_down()).await?;
     Ok(summary)

@@ -69,7 +69,7 @@ pub(super) async fn run(fixture: &mut EmbeddedFixture<'_>, steps: &mut Steps) ->
 /// Backs up the store while the controller runs.
 pub(super) async fn back_up(fixture: &mut EmbeddedFixture<'_>) -> Result<Backup> {
     let jobs = fixture.ledger.list().await?;
-    let ended = jobs.iter().filter(|job| has_ended(job)).map(|job| job.name_any()).collect();
+    let ended = jobs.iter().filter(|job| has_ended(job)).map(kube::ResourceExt::name_any).collect();
     let tries = AtomicUsize::new(fixture.backups);
     // A controller that was killed a moment ago cannot run the command, and its next try needs a new file.
     let back_up = async || {
