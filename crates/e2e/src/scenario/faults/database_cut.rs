@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
+use vmafx_api::conditions::Reason;
+
 use super::firewall;
 use super::fixture::FaultFixture;
 use super::ledger::JobRequest;
@@ -37,6 +39,8 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
         tokio::time::sleep(COUNT_INTERVAL).await;
     }
     let pending = pending(fixture).await?;
+    let unsubmitted = fixture.ledger.requested.len() - fixture.queue.jobs().await?.len();
+    println!("        {pending} jobs wait in the queue, {unsubmitted} are not submitted yet");
     let until = fixture.queue.now().await?;
     firewall::unblock(fixture.platform)?;
     let healed = Instant::now();
@@ -47,6 +51,9 @@ pub(super) async fn run(fixture: &mut FaultFixture<'_>) -> Result<FaultSummary> 
     let idle = longest_idle(&fixture.queue.jobs().await?, from, until);
     ensure!(idle.len() == 3 && idle.values().all(|ms| *ms <= MAX_IDLE_MS), "nodes were idle: {idle:?} ms");
     ensure!(summary.lost == 0 && summary.retried == 0, "{summary}");
+    // The other controller answered all the time.
+    let unreachable = fixture.ledger.history.with_reason(Reason::ControllerUnreachable);
+    ensure!(unreachable.is_empty(), "the controllers were called unreachable on {unreachable:?}");
     Ok(summary)
 }
 

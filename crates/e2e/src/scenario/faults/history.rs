@@ -11,6 +11,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, ResourceExt as _};
 use tokio::time::{Instant, timeout_at};
 use vmafx_api::VmafxJob;
+use vmafx_api::conditions::Reason;
 
 use super::verify::ObservedJob;
 
@@ -35,6 +36,12 @@ impl PhaseHistory {
     pub(super) fn ended_count(&self, batch: &str) -> usize {
         let ended = |job: &&ObservedJob| job.phases.last().is_some_and(|phase| phase.is_last());
         self.jobs.values().filter(|job| job.name.starts_with(batch)).filter(ended).count()
+    }
+
+    /// The names of the jobs that had a condition with this reason at any time.
+    pub(super) fn with_reason(&self, reason: Reason) -> Vec<&str> {
+        let had = |job: &&ObservedJob| job.reasons.contains(reason.as_str());
+        self.jobs.values().filter(had).map(|job| job.name.as_str()).collect()
     }
 
     /// Waits until at least `count` jobs of a batch have ended.
@@ -63,7 +70,9 @@ impl PhaseHistory {
 
     pub(super) fn record(&mut self, job: &VmafxJob) {
         let status = job.status.clone().unwrap_or_default();
-        let mut phases = self.jobs.remove(&job.name_any()).map(|before| before.phases).unwrap_or_default();
+        let before = self.jobs.remove(&job.name_any()).map(|before| (before.phases, before.reasons));
+        let (mut phases, mut reasons) = before.unwrap_or_default();
+        reasons.extend(status.conditions.iter().map(|one| one.reason.clone()));
         phases.extend(status.phase.filter(|phase| phases.last() != Some(phase)));
         let failed = status.conditions.iter().find(|one| one.type_ == "Failed");
         let failed = failed.filter(|one| one.status == vmafx_api::ConditionStatus::True);
@@ -74,6 +83,7 @@ impl PhaseHistory {
             phases,
             score: status.score,
             controller_job: status.controller_job_id,
+            reasons,
             message: message.unwrap_or_default(),
         };
         self.jobs.insert(job.name_any(), observed);
@@ -99,6 +109,19 @@ mod tests {
     fn history() -> PhaseHistory {
         let config = kube::Config::new("http://localhost:1".parse().unwrap());
         PhaseHistory::open(Api::default_namespaced(Client::try_from(config).unwrap()))
+    }
+
+    #[tokio::test]
+    async fn a_reason_is_remembered_after_it_has_gone() {
+        let mut history = history();
+        for reason in ["ControllerUnreachable", "Queued"] {
+            history.record(&job(&json!({ "phase": "Pending", "conditions": [
+                { "type": "Accepted", "status": "True", "reason": reason, "message": "",
+                  "lastTransitionTime": "2024-01-01T00:00:00Z" },
+            ]})));
+        }
+        assert_eq!(history.with_reason(Reason::ControllerUnreachable), ["kill-1"]);
+        assert!(history.with_reason(Reason::Forbidden).is_empty());
     }
 
     #[tokio::test]

@@ -90,6 +90,8 @@ pub(super) fn longest_idle(queue: &[QueuedJob], from: i64, until: i64) -> BTreeM
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::{Value, json};
     use vmafx_api::job::Phase;
 
@@ -115,6 +117,7 @@ mod tests {
             phases: vec![Phase::Succeeded],
             score,
             controller_job: None,
+            reasons: BTreeSet::new(),
             message: String::new(),
         }
     }

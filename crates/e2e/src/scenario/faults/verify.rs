@@ -42,6 +42,8 @@ pub(super) struct ObservedJob {
     pub(super) phases: Vec<Phase>,
     pub(super) score: Option<f64>,
     pub(super) controller_job: Option<String>,
+    /// Reasons of conditions that were observed on the way.
+    pub(super) reasons: BTreeSet<String>,
     /// Reason and message of its failure, or the status message.
     pub(super) message: String,
 }

@@ -102,6 +102,7 @@ mod tests {
             phases: vec![Phase::Pending, Phase::Running, Phase::Succeeded],
             score: Some(SCORE),
             controller_job: Some("j1".to_owned()),
+            reasons: BTreeSet::new(),
             message: String::new(),
         }
     }

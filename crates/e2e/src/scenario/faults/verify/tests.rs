@@ -15,6 +15,7 @@ fn resource() -> ObservedJob {
         phases: vec![Phase::Pending, Phase::Running, Phase::Pending, Phase::Running, Phase::Succeeded],
         score: Some(SCORE),
         controller_job: Some("j1".to_owned()),
+        reasons: BTreeSet::new(),
         message: String::new(),
     }
 }
