@@ -69,6 +69,30 @@ async fn an_idempotency_key_with_another_request_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn nobody_can_take_the_idempotency_key_of_another_submitter() {
+    let server = TestServer::start().await;
+    let (mut other, mut operator) =
+        (server.client_as("acme", "other").await, server.client_as("acme", "operator").await);
+    // Key and origin of a resource are known to everybody who may read the resource.
+    let origin = wire::ResourceRef { cluster: "c".into(), uid: "uid-1".into(), ..Default::default() };
+    let request = wire::SubmitJobRequest { idempotency_key: "uid-1".into(), origin: Some(origin), ..clips() };
+    let mut foreign = request.clone();
+    foreign.scoring.as_mut().unwrap().distorted = "/clips/flattering.y4m".into();
+    let taken = other.submit_job(foreign.clone()).await.unwrap().into_inner();
+
+    let own = operator.submit_job(request.clone()).await.unwrap().into_inner();
+    assert_eq!((own.deduplicated, own.job_id == taken.job_id), (false, false));
+    let job = get(&mut operator, &own.job_id).await;
+    assert_eq!(job.scoring.unwrap().distorted, "/clips/d.y4m");
+    // Each submitter finds the job of its own key.
+    for (client, request, id) in [(&mut operator, request, own.job_id), (&mut other, foreign, taken.job_id)] {
+        let again = client.submit_job(request).await.unwrap().into_inner();
+        assert_eq!(again, wire::SubmitJobResponse { job_id: id, deduplicated: true });
+    }
+    assert_eq!(server.metric("vmafx_controller_jobs_submitted_total{tenant=\"acme\"}"), Some(2.0));
+}
+
+#[tokio::test]
 async fn the_job_with_the_highest_priority_is_first() {
     let server = TestServer::start().await;
     let mut client = server.client().await;

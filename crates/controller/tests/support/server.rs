@@ -217,13 +217,19 @@ impl TestServer {
     }
 
     pub(crate) async fn client_of(&self, tenant: &'static str) -> Client {
+        self.client_as(tenant, SUBJECT).await
+    }
+
+    /// A client of the tenant that is authenticated as `subject`.
+    pub(crate) async fn client_as(&self, tenant: &'static str, subject: &'static str) -> Client {
         let channel = self.channel().await;
-        VmafxControllerClient::with_interceptor(channel, TenantName(tenant))
+        VmafxControllerClient::with_interceptor(channel, CallerName { tenant, subject })
     }
 
     /// A client of the scoring service, of the tenant `acme`.
-    pub(crate) async fn scorer(&self) -> VmafxScoringClient<InterceptedService<Channel, TenantName>> {
-        VmafxScoringClient::with_interceptor(self.channel().await, TenantName("acme"))
+    pub(crate) async fn scorer(&self) -> VmafxScoringClient<InterceptedService<Channel, CallerName>> {
+        let caller = CallerName { tenant: "acme", subject: SUBJECT };
+        VmafxScoringClient::with_interceptor(self.channel().await, caller)
     }
 
     /// A connection without a tenant.
@@ -254,26 +260,34 @@ impl TestServer {
     }
 }
 
-pub(crate) type Client = VmafxControllerClient<InterceptedService<Channel, TenantName>>;
+pub(crate) type Client = VmafxControllerClient<InterceptedService<Channel, CallerName>>;
 
-/// Adds the name of the tenant to every call, for `trusting_gate`.
+/// The subject of callers that do not name one.
+const SUBJECT: &str = "test";
+
+/// Adds the names of tenant and subject to every call, for `trusting_gate`.
 #[derive(Clone)]
-pub(crate) struct TenantName(&'static str);
+pub(crate) struct CallerName {
+    tenant: &'static str,
+    subject: &'static str,
+}
 
-impl tonic::service::Interceptor for TenantName {
+impl tonic::service::Interceptor for CallerName {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        request.metadata_mut().insert("x-test-tenant", MetadataValue::from_static(self.0));
+        let metadata = request.metadata_mut();
+        metadata.insert("x-test-tenant", MetadataValue::from_static(self.tenant));
+        metadata.insert("x-test-subject", MetadataValue::from_static(self.subject));
         Ok(request)
     }
 }
 
-/// Authenticates every caller as the tenant that it names, with all roles: the real gate is tested in `auth/gate.rs`.
+/// Authenticates every caller as the tenant and subject that it names, with all roles: the real gate is tested in `auth/gate.rs`.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of an interceptor")]
 fn trusting_gate(mut request: Request<()>) -> Result<Request<()>, Status> {
-    let tenant = request.metadata().get("x-test-tenant").and_then(|name| name.to_str().ok());
-    if let Some(tenant) = tenant {
+    let named = |key| request.metadata().get(key).and_then(|name| name.to_str().ok());
+    if let Some((tenant, subject)) = named("x-test-tenant").zip(named("x-test-subject")) {
         let tenant = TenantId::new(tenant).unwrap();
-        let identity = Identity { tenant, subject: "test".to_owned(), roles: Roles::of(&Role::ALL) };
+        let identity = Identity { tenant, subject: subject.to_owned(), roles: Roles::of(&Role::ALL) };
         request.extensions_mut().insert(identity);
     }
     Ok(request)
