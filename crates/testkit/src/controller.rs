@@ -18,6 +18,7 @@
 
 mod channel;
 mod store;
+mod volume;
 
 use std::fs::{self, Permissions};
 use std::net::SocketAddr;
@@ -36,6 +37,8 @@ use crate::{http_client, ports, wait};
 
 /// Timeout of a start or a stop on a busy machine, recovery of the store included.
 const TIMEOUT: Duration = Duration::from_mins(1);
+
+const TOKEN_FILE: &str = "tokens.yaml";
 
 /// Set in the process of a test program that is to run the controller.
 pub const SERVE_VARIABLE: &str = "VMAFX_TEST_SERVE_CONTROLLER";
@@ -58,6 +61,8 @@ pub struct ControllerConfig {
     variables: Vec<(String, String)>,
     tokens: Option<String>,
     parent: PathBuf,
+    /// Size in MiB.
+    volume: Option<u32>,
 }
 
 impl ControllerConfig {
@@ -68,6 +73,7 @@ impl ControllerConfig {
             variables: Vec::new(),
             tokens: None,
             parent: env::temp_dir(),
+            volume: None,
         }
     }
 
@@ -111,13 +117,25 @@ impl ControllerConfig {
         self
     }
 
+    /// Keeps the store on a volume of its own, which is gone when the process ends.
+    #[must_use]
+    pub fn volume(mut self, mebibytes: u32) -> Self {
+        self.volume = Some(mebibytes);
+        self
+    }
+
     /// Starts the controller with an empty store and waits until it is ready.
     pub async fn start(self) -> Result<ControllerServer, ControllerError> {
         let directory = tempfile::Builder::new().prefix("vmafx-controller-").tempdir_in(&self.parent)?;
         let (http, grpc) = (ports::free_address()?, ports::free_address()?);
         let path = directory.path();
         fs::create_dir(path.join("store"))?;
-        let mut command = ChildCommand::new("vmafx-controller", &self.program, path.join("log"))
+        let log = path.join("log");
+        let command = match self.volume {
+            None => ChildCommand::new("vmafx-controller", &self.program, log),
+            Some(size) => volume::command(&self.program, size, &path.join("store"), log),
+        };
+        let mut command = command
             .args(&self.arguments)
             .env("VMAFX_HTTP_ADDR", http.to_string())
             .env("VMAFX_GRPC_LISTEN", grpc.to_string())
@@ -126,7 +144,7 @@ impl ControllerConfig {
         command = match &self.tokens {
             None => command.env("VMAFX_AUTH_DISABLED", "true"),
             Some(tokens) => {
-                let file = path.join("tokens.yaml");
+                let file = path.join(TOKEN_FILE);
                 fs::write(&file, tokens)?;
                 fs::set_permissions(&file, Permissions::from_mode(0o600))?;
                 command.env("VMAFX_AUTH_TOKEN_FILE", file)
@@ -189,6 +207,13 @@ impl ControllerServer {
         let exited = || std::future::ready(self.process.ended().is_some());
         wait::until(TIMEOUT, "the controller to exit", exited).await?;
         Ok(self.process.wait()?)
+    }
+
+    /// Replaces the tokens that callers authenticate with; a running controller reads them within seconds.
+    pub fn set_tokens(&self, yaml: &str) -> io::Result<()> {
+        let file = self.directory().join(TOKEN_FILE);
+        fs::write(&file, yaml)?;
+        fs::set_permissions(&file, Permissions::from_mode(0o600))
     }
 
     /// Sets an environment variable for the next start.
