@@ -17,6 +17,7 @@
 //! | [`cached_job`]        | what is cached of a resource: all of it while it is open, very little afterwards   |
 //! | [`tracked`]           | what was observed of an open resource and is not in its status yet                 |
 //! | [`controller_client`] | the calls to the controller                                                        |
+//! | [`outage`]            | since when the controller does not answer                                          |
 //! | [`controller_cache`]  | the newest revision of each of the controller's jobs, filled by [`job_stream`]     |
 //! | [`refresh`]           | asks about open jobs of which nothing was heard, although the stream is live       |
 //! | [`sweep`]             | cancels jobs of the controller whose resource is gone; [`orphan`]: which, pure     |
@@ -36,6 +37,7 @@ pub mod late_label;
 pub mod metrics;
 pub mod observe;
 pub mod orphan;
+pub mod outage;
 pub mod plan;
 pub mod reconcile;
 pub mod refresh;

@@ -53,6 +53,8 @@ closed_list! {
         InputRefused,
         /// The controller refuses the job until a quota has room.
         QuotaExceeded,
+        /// The controller's store has no room; the operator repeats the call until there is.
+        StoreFull,
         /// The inputs were read but could not be scored.
         ScoringFailed,
         /// The job's Pod succeeded, but its result is missing or cannot be parsed.

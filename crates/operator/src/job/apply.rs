@@ -8,8 +8,8 @@ use vmafx_api::VmafxJob;
 use vmafx_job::CancelCause;
 use vmafx_proto::controller::v1::{Job, SubmitJobResponse, UpdateJobRequest};
 
-use super::controller_client::{LabelResponse, UpdateResponse};
-use super::observe::{Explanation, ObservedJob, get, outage};
+use super::controller_client::{CallFailure, LabelResponse, UpdateResponse};
+use super::observe::{ObservedJob, get, outage};
 use super::plan::JobAction;
 use super::tracked::{RejectedUpdate, TrackedJob};
 use super::{CachedJob, JobReconciler, label, update};
@@ -63,7 +63,7 @@ pub(super) async fn apply(
         }
         JobAction::Cancel { id, cause } => match reconciler.controller.cancel(&id, cause).await {
             Ok(()) => ObservedJob::NotAsked,
-            Err(outage) => ObservedJob::Unreachable(outage),
+            Err(failure) => not_changed(job, failure, observed, tracked),
         },
         JobAction::Update(request) => update(reconciler, job, *request, observed, tracked).await,
         JobAction::Label { id, value } => match reconciler.controller.label(&id, value).await {
@@ -73,7 +73,7 @@ pub(super) async fn apply(
                 reconciler.recorder.publish(job, &label::rejection_event(value, &message)).await;
                 ObservedJob::NotAsked
             }
-            Err(outage) => ObservedJob::Unreachable(outage),
+            Err(failure) => not_changed(job, failure, observed, tracked),
         },
         JobAction::Explain { id } => {
             let explanation = reconciler.controller.explain(&id, Timestamp::now()).await;
@@ -106,7 +106,23 @@ async fn update(
             tracked.rejected_update = Some(RejectedUpdate { request, message, at: Instant::now() });
             observed
         }
-        Err(outage) => ObservedJob::Unreachable(outage),
+        Err(failure) => not_changed(job, failure, observed, tracked),
+    }
+}
+
+/// A change that was refused for now leaves the job as it was observed.
+fn not_changed(
+    job: &VmafxJob,
+    failure: CallFailure,
+    observed: ObservedJob,
+    tracked: &mut TrackedJob,
+) -> ObservedJob {
+    match failure {
+        CallFailure::Outage(outage) => ObservedJob::Unreachable(outage),
+        CallFailure::Refused(explanation) => {
+            tracked.refuse_change(job, explanation, Instant::now());
+            observed
+        }
     }
 }
 
@@ -121,16 +137,16 @@ pub(super) async fn cancel_predecessors(
     reconciler: &JobReconciler,
     key: &ObjectKey,
     uid: Option<&str>,
-) -> Result<(), Explanation> {
+) -> Result<(), CallFailure> {
     for predecessor in reconciler.tracked.predecessors(key, uid) {
         if let Some(outage) = outage(reconciler) {
-            return Err(outage);
+            return Err(outage.into());
         }
         let id = match &predecessor.id {
             Some(id) => Some(id.clone()),
             None => match reconciler.controller.find(&predecessor.uid).await {
                 ObservedJob::Present(live) => Some(live.id.clone()),
-                ObservedJob::Unreachable(outage) => return Err(outage),
+                ObservedJob::Unreachable(outage) => return Err(outage.into()),
                 ObservedJob::NotAsked
                 | ObservedJob::Rejected(_)
                 | ObservedJob::Refused(_)

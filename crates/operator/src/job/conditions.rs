@@ -71,7 +71,9 @@ impl JobConditions {
             _ if holds(&self.failed) => JobCondition::Failed,
             _ if holds(&self.suspended) => JobCondition::Suspended,
             // An outage, and a change that was refused, matter more than the last observed state of the job.
-            _ if is_outage(self.accepted.reason) || self.accepted.reason == Reason::ChangeRefused => {
+            _ if is_outage(self.accepted.reason)
+                || matches!(self.accepted.reason, Reason::ChangeRefused | Reason::StoreFull) =>
+            {
                 JobCondition::Accepted
             }
             _ if holds(&self.accepted) => JobCondition::Running,

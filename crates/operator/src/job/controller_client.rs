@@ -1,11 +1,10 @@
 //! The calls to the controller: one connection for all of them, a timeout on each, and what a refusal means.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use tokio::time::Instant;
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Response, Status, Streaming};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_job::CancelCause;
@@ -15,6 +14,7 @@ use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::refusal::RefusalReason;
 
 use super::observe::{Explanation, ObservedJob};
+use super::outage::{ControllerOutage, OutageRecord};
 use super::plan::{cancel_text, is_open};
 use super::request;
 
@@ -33,8 +33,30 @@ pub struct ControllerClient {
     cluster: Arc<str>,
     /// Marks the jobs that this installation of the operator submits; empty without leader election.
     installation: Arc<str>,
-    /// When and why a call last failed, shared by all clones.
-    last_failure: Arc<Mutex<Option<(Instant, Explanation)>>>,
+    outages: OutageRecord,
+}
+
+/// Why the controller did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallFailure {
+    Outage(ControllerOutage),
+    /// The controller answered that it cannot do it for now.
+    Refused(Explanation),
+}
+
+impl From<ControllerOutage> for CallFailure {
+    fn from(outage: ControllerOutage) -> Self {
+        Self::Outage(outage)
+    }
+}
+
+impl CallFailure {
+    pub fn into_explanation(self) -> Explanation {
+        match self {
+            Self::Outage(outage) => outage.explanation,
+            Self::Refused(explanation) => explanation,
+        }
+    }
 }
 
 /// The controller's answer to a ground truth.
@@ -68,14 +90,14 @@ impl ControllerClient {
             target,
             cluster: cluster.into(),
             installation: installation.into(),
-            last_failure: Arc::default(),
+            outages: OutageRecord::default(),
         }
     }
 
     pub async fn get(&self, id: &str) -> ObservedJob {
         let request = wire::GetJobRequest { job_id: id.to_owned() };
-        match self.client.clone().get_job(repeatable(request)).await {
-            Ok(job) => ObservedJob::Present(Arc::new(trimmed(job.into_inner()))),
+        match self.heard(self.client.clone().get_job(repeatable(request)).await) {
+            Ok(job) => ObservedJob::Present(Arc::new(trimmed(job))),
             Err(status) if status.code() == Code::NotFound => ObservedJob::Missing,
             Err(status) => ObservedJob::Unreachable(self.failure(&status)),
         }
@@ -85,8 +107,8 @@ impl ControllerClient {
     pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<wire::SubmitJobResponse, ObservedJob> {
         let key = request::marked(&key, &self.installation);
         let request = request::request(job, &self.cluster, key);
-        match self.client.clone().submit_job(repeatable(request)).await {
-            Ok(answer) => Ok(answer.into_inner()),
+        match self.heard(self.client.clone().submit_job(repeatable(request)).await) {
+            Ok(answer) => Ok(answer),
             // The key was used for another request: the resource has changed since its submission was lost.
             Err(status) if status.code() == Code::AlreadyExists => {
                 let uid = job.metadata.uid.as_deref().unwrap_or_default();
@@ -95,65 +117,57 @@ impl ControllerClient {
                     found => found,
                 })
             }
-            Err(status) => {
-                let explain = |reason| Explanation { reason, message: status.message().to_owned() };
-                Err(match submission_refusal(&status) {
-                    SubmissionRefusal::Final(reason) => ObservedJob::Rejected(explain(reason)),
-                    SubmissionRefusal::Liftable(reason) => ObservedJob::Refused(explain(reason)),
-                    SubmissionRefusal::Outage => ObservedJob::Unreachable(self.failure(&status)),
-                })
-            }
+            Err(status) => Err(match submission_refusal(&status) {
+                SubmissionRefusal::Final(reason) => ObservedJob::Rejected(explanation(reason, &status)),
+                SubmissionRefusal::Liftable(reason) => ObservedJob::Refused(explanation(reason, &status)),
+                SubmissionRefusal::Outage => ObservedJob::Unreachable(self.failure(&status)),
+            }),
         }
     }
 
     /// A job that has ended or is unknown is no error.
-    pub async fn cancel(&self, id: &str, cause: CancelCause) -> Result<(), Explanation> {
+    pub async fn cancel(&self, id: &str, cause: CancelCause) -> Result<(), CallFailure> {
         let request = wire::CancelJobRequest {
             job_id: id.to_owned(),
             reason: cancel_text(cause).to_owned(),
             cause: wire::CancelCause::from(cause).into(),
         };
-        match self.client.clone().cancel_job(repeatable(request)).await {
+        match self.heard(self.client.clone().cancel_job(repeatable(request)).await) {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
-            Err(status) => Err(self.failure(&status)),
+            Err(status) => Err(self.call_failure(&status)),
         }
     }
 
-    /// Changes a job that has not ended. The error says why the controller did not answer.
-    pub async fn update(&self, request: wire::UpdateJobRequest) -> Result<UpdateResponse, Explanation> {
+    /// Changes a job that has not ended.
+    pub async fn update(&self, request: wire::UpdateJobRequest) -> Result<UpdateResponse, CallFailure> {
         let rejected = |message: &str| Ok(UpdateResponse::Rejected(message.to_owned()));
-        match self.client.clone().update_job(request).await {
-            Ok(answer) => {
-                let job = answer.into_inner().job.unwrap_or_default();
-                Ok(UpdateResponse::Job(Arc::new(trimmed(job))))
-            }
+        match self.heard(self.client.clone().update_job(request).await) {
+            Ok(answer) => Ok(UpdateResponse::Job(Arc::new(trimmed(answer.job.unwrap_or_default())))),
             Err(status) if status.code() == Code::NotFound => Ok(UpdateResponse::Missing),
             Err(status) if status.code() == Code::Unimplemented => {
                 rejected("this controller cannot change a job; upgrade it, or create a new VmafxJob")
             }
-            Err(status)
-                if submission_refusal(&status) != SubmissionRefusal::Outage
-                    || status.code() == Code::FailedPrecondition =>
-            {
-                rejected(status.message())
-            }
-            Err(status) => Err(self.failure(&status)),
+            Err(status) if status.code() == Code::FailedPrecondition => rejected(status.message()),
+            Err(status) => match (refusal_for_now(&status), submission_refusal(&status)) {
+                (Some(_), _) | (None, SubmissionRefusal::Outage) => Err(self.call_failure(&status)),
+                (None, _) => rejected(status.message()),
+            },
         }
     }
 
-    /// Sends the ground truth of a job. The error says why the controller did not answer.
-    pub async fn label(&self, id: &str, value: f64) -> Result<LabelResponse, Explanation> {
+    /// Sends the ground truth of a job.
+    pub async fn label(&self, id: &str, value: f64) -> Result<LabelResponse, CallFailure> {
         let request = wire::LabelJobRequest {
             target: Some(wire::label_job_request::Target::JobId(id.to_owned())),
             ground_truth: Some(request::ground_truth(value)),
         };
-        match self.client.clone().label_job(repeatable(request)).await {
+        match self.heard(self.client.clone().label_job(repeatable(request)).await) {
             Ok(_) => Ok(LabelResponse::Accepted),
             Err(status) if is_label_rejection(status.code()) => {
                 Ok(LabelResponse::Rejected(status.message().to_owned()))
             }
-            Err(status) => Err(self.failure(&status)),
+            Err(status) => Err(self.call_failure(&status)),
         }
     }
 
@@ -164,9 +178,8 @@ impl ControllerClient {
             newest_first: true,
             ..wire::ListJobsRequest::default()
         };
-        match self.client.clone().list_jobs(repeatable(request)).await {
-            Ok(answer) => {
-                let mut jobs = answer.into_inner().jobs;
+        match self.heard(self.client.clone().list_jobs(repeatable(request)).await) {
+            Ok(wire::ListJobsResponse { mut jobs, .. }) => {
                 if jobs.is_empty() {
                     return ObservedJob::Missing;
                 }
@@ -178,7 +191,7 @@ impl ControllerClient {
     }
 
     /// A page of the open jobs of this cluster, and the token of the next one.
-    pub async fn open_jobs(&self, page_token: String) -> Result<(Vec<wire::Job>, String), Explanation> {
+    pub async fn open_jobs(&self, page_token: String) -> Result<(Vec<wire::Job>, String), ControllerOutage> {
         let request = wire::ListJobsRequest {
             status_filter: OPEN_STATUSES.to_vec(),
             origin_filter: Some(self.origin()),
@@ -186,21 +199,17 @@ impl ControllerClient {
             page_token,
             ..wire::ListJobsRequest::default()
         };
-        let answer = self
-            .client
-            .clone()
-            .list_jobs(repeatable(request))
-            .await
-            .map_err(|status| self.failure(&status))?;
-        let wire::ListJobsResponse { jobs, next_page_token } = answer.into_inner();
+        let answer = self.heard(self.client.clone().list_jobs(repeatable(request)).await);
+        let answer = answer.map_err(|status| self.failure(&status))?;
+        let wire::ListJobsResponse { jobs, next_page_token } = answer;
         Ok((jobs, next_page_token))
     }
 
     /// Reads these jobs in one call; those that the controller does not have are left out.
-    pub async fn read(&self, ids: Vec<String>) -> Result<Vec<wire::Job>, Explanation> {
+    pub async fn read(&self, ids: Vec<String>) -> Result<Vec<wire::Job>, ControllerOutage> {
         let request = wire::StreamJobsRequest { job_ids: ids, ..wire::StreamJobsRequest::default() };
         let read = async {
-            let mut stream = self.client.clone().stream_jobs(streaming(request)).await?.into_inner();
+            let mut stream = self.heard(self.client.clone().stream_jobs(streaming(request)).await)?;
             let mut jobs = Vec::new();
             while let Some(job) = stream.message().await? {
                 jobs.push(job);
@@ -215,7 +224,7 @@ impl ControllerClient {
     /// Why a job is pending; `None` if it is not, or if the controller did not answer.
     pub async fn explain(&self, id: &str, now: Timestamp) -> Option<Explanation> {
         let request = wire::ExplainRequest { job_id: id.to_owned() };
-        let answer = self.client.clone().explain(repeatable(request)).await.ok()?.into_inner();
+        let answer = self.heard(self.client.clone().explain(repeatable(request)).await).ok()?;
         let reason = match answer.reason() {
             wire::WaitReason::Unspecified => return None,
             wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
@@ -236,26 +245,35 @@ impl ControllerClient {
             origin_filter: Some(self.origin()),
             ..wire::StreamJobsRequest::default()
         };
-        Ok(self.client.clone().stream_jobs(streaming(request)).await?.into_inner())
+        self.heard(self.client.clone().stream_jobs(streaming(request)).await)
     }
 
-    /// Why the last failed call failed, if that is no longer ago than `period`.
-    pub fn failed_within(&self, period: Duration) -> Option<Explanation> {
-        let last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().filter(|(at, _)| at.elapsed() < period).map(|(_, outage)| outage.clone())
+    pub fn outages(&self) -> &OutageRecord {
+        &self.outages
     }
 
     /// Records that a call failed and says why.
-    pub fn failure(&self, status: &Status) -> Explanation {
+    pub fn failure(&self, status: &Status) -> ControllerOutage {
         let reason = match status.code() {
             Code::Unauthenticated | Code::PermissionDenied => Reason::Forbidden,
             _ => Reason::ControllerUnreachable,
         };
         let message = format!("a call to the controller at {} failed: {}", self.target, status.message());
-        let outage = Explanation { reason, message };
-        let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some((Instant::now(), outage.clone()));
-        outage
+        self.outages.failed(Explanation { reason, message })
+    }
+
+    fn call_failure(&self, status: &Status) -> CallFailure {
+        match refusal_for_now(status) {
+            Some(reason) => CallFailure::Refused(explanation(reason, status)),
+            None => CallFailure::Outage(self.failure(status)),
+        }
+    }
+
+    /// Records that the controller answered, if it did.
+    fn heard<T>(&self, result: Result<Response<T>, Status>) -> Result<T, Status> {
+        let answer = result?.into_inner();
+        self.outages.answered();
+        Ok(answer)
     }
 
     /// Whether this installation of the operator submitted the job.
@@ -273,13 +291,16 @@ impl ControllerClient {
 enum SubmissionRefusal {
     /// The request itself is wrong: no retry will be accepted.
     Final(Reason),
-    /// An administrator can change what is in the way: scoring roots, a quota.
+    /// An administrator can change what is in the way: scoring roots, a quota, a permission, a full store.
     Liftable(Reason),
-    /// The controller accepts no submission at all: it is away, or denies every call of this operator.
+    /// The controller is away, or does not know this operator.
     Outage,
 }
 
 fn submission_refusal(status: &Status) -> SubmissionRefusal {
+    if let Some(reason) = refusal_for_now(status) {
+        return SubmissionRefusal::Liftable(reason);
+    }
     match (status.code(), RefusalReason::of(status)) {
         (_, Some(RefusalReason::OutsideScoringRoots)) => SubmissionRefusal::Liftable(Reason::InputRefused),
         (_, Some(RefusalReason::IdempotencyKeyReused)) | (Code::InvalidArgument, None) => {
@@ -288,6 +309,20 @@ fn submission_refusal(status: &Status) -> SubmissionRefusal {
         (Code::ResourceExhausted, None) => SubmissionRefusal::Liftable(Reason::QuotaExceeded),
         _ => SubmissionRefusal::Outage,
     }
+}
+
+/// Why the controller refuses changes at the moment, whatever they ask for.
+fn refusal_for_now(status: &Status) -> Option<Reason> {
+    match (status.code(), RefusalReason::of(status)) {
+        (_, Some(RefusalReason::StoreFull)) => Some(Reason::StoreFull),
+        // The operator is known, and lacks the role for this call.
+        (Code::PermissionDenied, None) => Some(Reason::Forbidden),
+        _ => None,
+    }
+}
+
+fn explanation(reason: Reason, status: &Status) -> Explanation {
+    Explanation { reason, message: status.message().to_owned() }
 }
 
 /// Whether no retry will make the controller accept a label. An older controller may not have the call at all.
@@ -323,8 +358,10 @@ mod tests {
         SubmissionRefusal::Liftable(Reason::InputRefused)
     )]
     #[case::full(Status::resource_exhausted("too much"), SubmissionRefusal::Liftable(Reason::QuotaExceeded))]
-    #[case::only_the_text(Status::permission_denied("scoring.reference: outside"), SubmissionRefusal::Outage)]
-    #[case::not_a_writer(Status::permission_denied("this call is not allowed"), SubmissionRefusal::Outage)]
+    #[case::not_a_writer(
+        Status::permission_denied("this call needs one of the roles vmafx:writer"),
+        SubmissionRefusal::Liftable(Reason::Forbidden)
+    )]
     #[case::no_token(Status::unauthenticated("invalid or missing token"), SubmissionRefusal::Outage)]
     #[case::down(Status::unavailable("down"), SubmissionRefusal::Outage)]
     #[case::no_store(
@@ -333,7 +370,7 @@ mod tests {
     )]
     #[case::store_full(
         RefusalReason::StoreFull.status(Code::ResourceExhausted, "full"),
-        SubmissionRefusal::Outage
+        SubmissionRefusal::Liftable(Reason::StoreFull)
     )]
     #[case::key(
         RefusalReason::IdempotencyKeyReused.status(Code::AlreadyExists, "key"),

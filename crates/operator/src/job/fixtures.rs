@@ -1,11 +1,13 @@
 //! Resources and observations for tests.
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
 use super::observe::{Explanation, ObservedJob};
+use super::outage::ControllerOutage;
 use super::request;
 
 /// A job of the second generation; `spec` is merged over the default one.
@@ -40,6 +42,11 @@ pub(super) fn live_as(spec: &Value, status: JobStatus) -> Job {
 }
 
 pub(super) fn down() -> ObservedJob {
+    down_since(Instant::now())
+}
+
+pub(super) fn down_since(since: Instant) -> ObservedJob {
     let (reason, message) = (Reason::ControllerUnreachable, "no answer".to_owned());
-    ObservedJob::Unreachable(Explanation { reason, message })
+    let explanation = Explanation { reason, message };
+    ObservedJob::Unreachable(ControllerOutage { explanation, since })
 }

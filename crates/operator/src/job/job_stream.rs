@@ -105,6 +105,7 @@ impl JobStreamReader {
                 }
             };
             state.retry_delays = retry_delays();
+            self.controller.outages().answered();
             if !item.cursor.is_empty() {
                 state.cursor.clone_from(&item.cursor);
             }
@@ -143,7 +144,7 @@ impl JobStreamReader {
     fn end(&self, status: &Status) -> StreamEnd {
         match status.code() {
             Code::OutOfRange => StreamEnd::CursorExpired,
-            _ => StreamEnd::Disconnected(self.controller.failure(status).message),
+            _ => StreamEnd::Disconnected(self.controller.failure(status).explanation.message),
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use vmafx_api::VmafxJob;
 
-use super::controller_client::LabelResponse;
+use super::controller_client::{CallFailure, LabelResponse};
 use super::label::{self, LateLabelPlan};
-use super::observe::{Explanation, ObservedJob, outage};
+use super::observe::{ObservedJob, outage};
 use super::{CachedJob, JobReconciler};
 use crate::runtime::ReconcileError;
 
@@ -23,15 +23,15 @@ pub(super) async fn reconcile(reconciler: &JobReconciler, job: &VmafxJob) -> Res
     Ok(())
 }
 
-async fn send(reconciler: &JobReconciler, id: &str, value: f64) -> Result<LabelResponse, Explanation> {
+async fn send(reconciler: &JobReconciler, id: &str, value: f64) -> Result<LabelResponse, CallFailure> {
     if let Some(outage) = outage(reconciler) {
-        return Err(outage);
+        return Err(outage.into());
     }
     match reconciler.controller.get(id).await {
         // It was sent before and the status write failed: sending it again would make a second sample.
         ObservedJob::Present(live) if label::of(&live) == Some(value) => Ok(LabelResponse::Accepted),
         ObservedJob::Present(_) => reconciler.controller.label(id, value).await,
-        ObservedJob::Unreachable(outage) => Err(outage),
+        ObservedJob::Unreachable(outage) => Err(outage.into()),
         ObservedJob::NotAsked | ObservedJob::Rejected(_) | ObservedJob::Refused(_) | ObservedJob::Missing => {
             Ok(LabelResponse::Rejected(label::FORGOTTEN.to_owned()))
         }

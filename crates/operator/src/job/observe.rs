@@ -8,6 +8,7 @@ use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
 use super::JobReconciler;
+use super::outage::ControllerOutage;
 use super::timing::UNREACHABLE_BACKOFF;
 use super::tracked::TrackedJob;
 
@@ -24,7 +25,7 @@ pub enum ObservedJob {
     /// The controller was not asked since the last action.
     NotAsked,
     /// The controller did not answer, or denied the call.
-    Unreachable(Explanation),
+    Unreachable(ControllerOutage),
     /// The controller will never accept the submission.
     Rejected(Explanation),
     /// The controller does not accept the submission until an administrator changes something.
@@ -61,8 +62,8 @@ pub(super) fn observe(reconciler: &JobReconciler, job: &VmafxJob, tracked: &Trac
 
 /// Why the controller need not be called: a call failed a moment ago. Otherwise each of a thousand jobs would wait for
 /// the timeout of its own call.
-pub(super) fn outage(reconciler: &JobReconciler) -> Option<Explanation> {
-    reconciler.controller.failed_within(UNREACHABLE_BACKOFF).filter(|_| !reconciler.cache.is_live())
+pub(super) fn outage(reconciler: &JobReconciler) -> Option<ControllerOutage> {
+    reconciler.controller.outages().failed_within(UNREACHABLE_BACKOFF).filter(|_| !reconciler.cache.is_live())
 }
 
 /// Reads a job from the controller. The stream may have delivered a newer revision than the call.

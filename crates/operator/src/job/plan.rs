@@ -11,15 +11,16 @@
 //! | wanted, no id recorded       | submission rejected or refused   | Wait                          | `rejected`, `refused`      |
 //! | wanted, no id recorded       | anything else                    | Submit                        | `new`                      |
 //! | any                          | not asked                        | Get                           | `not_asked`                |
-//! | unwanted                     | pending or running               | Cancel                        | `cancel`, `suspended_…`    |
 //! | wanted                       | missing                          | Submit a replacement          | `forgotten`                |
 //! | wanted                       | cancelled, may be resubmitted    | Submit a replacement          | `resumed`, `taken_out`     |
-//! | wanted, with another spec    | pending or running               | Update, unless just rejected  | `changed_…`                |
-//! | with another ground truth    | pending, running or scored       | Label                         | `labelled_later`           |
+//! | unwanted                     | pending or running               | Cancel, or put it off         | `cancel`, `suspended_…`    |
+//! | wanted, with another spec    | pending or running               | Update, unless just rejected, or put it off | `changed_…`  |
+//! | with another ground truth    | pending, running or scored       | Label, or put it off          | `labelled_later`           |
 //! | any                          | pending, wait reason is outdated | Explain                       | `waits_unexplained`        |
 //! | any                          | anything else                    | Wait                          | `runs`, `scored`, …        |
 //!
-//! A resource is unwanted if `spec.cancel` or `spec.suspend` is set, otherwise wanted.
+//! A resource is unwanted if `spec.cancel` or `spec.suspend` is set, otherwise wanted. A change is put off for a while after the
+//! controller refused one for a reason that an administrator can lift: `a_refused_change_is_repeated_after_a_while`.
 
 use std::time::Duration;
 
@@ -91,6 +92,8 @@ pub enum PlanReason {
     SetAside,
     SpecChanged,
     GroundTruthChanged,
+    /// The controller refused a change a moment ago, and may accept it later.
+    ChangePutOff,
     /// The controller was not asked lately why the job is pending.
     ExplanationOutdated,
     UpToDate,
@@ -124,34 +127,48 @@ pub fn plan(
         }
         (None, _, None) => (submit(None, None), PlanReason::NotSubmitted),
         (Some(id), ObservedJob::NotAsked, _) => (JobAction::Get { id: id.to_owned() }, PlanReason::NotAsked),
-        (_, ObservedJob::Present(live), Some((cause, reason))) if is_open(live) => {
-            (JobAction::Cancel { id: live.id.clone(), cause }, reason)
-        }
         (Some(id), ObservedJob::Missing, None) => (submit(Some(id), Some(id)), PlanReason::Forgotten),
         (Some(id), ObservedJob::Present(live), None) if was_set_aside(live) => {
             (submit(Some(id), None), PlanReason::SetAside)
         }
-        (Some(_), ObservedJob::Present(live), _) => {
-            let id = live.id.clone();
-            if let SpecProgress::Behind(update) = update::progress(job, live)
-                && unwanted.is_none()
-                && !tracked.was_rejected(&update, now)
-            {
-                return JobPlan { action: JobAction::Update(update), reason: PlanReason::SpecChanged };
-            }
-            match label::missing(job, live).filter(|new| Some(*new) != tracked.rejected_label) {
-                Some(value) => (JobAction::Label { id, value }, PlanReason::GroundTruthChanged),
+        (_, ObservedJob::Present(live), _) => {
+            let change = change(job, tracked, live, unwanted, now);
+            let is_put_off = change.is_some() && tracked.is_change_put_off(job, now);
+            match change.filter(|_| !is_put_off) {
+                Some(change) => change,
                 None if live.status() == JobStatus::Pending
                     && is_explanation_due(job, tracked, poll_interval, now) =>
                 {
-                    (JobAction::Explain { id }, PlanReason::ExplanationOutdated)
+                    (JobAction::Explain { id: live.id.clone() }, PlanReason::ExplanationOutdated)
                 }
+                None if is_put_off => (JobAction::Wait, PlanReason::ChangePutOff),
                 None => (JobAction::Wait, PlanReason::UpToDate),
             }
         }
         _ => (JobAction::Wait, PlanReason::UpToDate),
     };
     JobPlan { action, reason }
+}
+
+/// The next change that the controller's job lacks.
+fn change(
+    job: &VmafxJob,
+    tracked: &TrackedJob,
+    live: &Job,
+    unwanted: Option<(CancelCause, PlanReason)>,
+    now: Instant,
+) -> Option<(JobAction, PlanReason)> {
+    let id = live.id.clone();
+    if let Some((cause, reason)) = unwanted.filter(|_| is_open(live)) {
+        return Some((JobAction::Cancel { id, cause }, reason));
+    }
+    if let SpecProgress::Behind(update) = update::progress(job, live)
+        && !tracked.was_rejected(&update, now)
+    {
+        return Some((JobAction::Update(update), PlanReason::SpecChanged));
+    }
+    let missing = label::missing(job, live).filter(|new| Some(*new) != tracked.rejected_label);
+    missing.map(|value| (JobAction::Label { id, value }, PlanReason::GroundTruthChanged))
 }
 
 /// The text of a cancellation in the controller's record of the job.

@@ -10,11 +10,11 @@ use vmafx_api::job::Execution;
 
 use super::apply::{apply, cancel_predecessors, delete_finished};
 use super::controller_cache::ControllerJobCache;
-use super::controller_client::ControllerClient;
+use super::controller_client::{CallFailure, ControllerClient};
 use super::in_pod::PodJobs;
 use super::metrics::JobMetrics;
 use super::observe::{Explanation, ObservedJob, observe};
-use super::plan::{JobAction, plan};
+use super::plan::{JobAction, PlanReason, plan};
 use super::status::{self, StatusContext, is_over};
 use super::timing::{self, RESYNC_INTERVAL, StatusWrite};
 use super::tracked::{TrackedJob, TrackedJobs};
@@ -76,22 +76,23 @@ impl JobReconciler {
         self.tracked.put(key, tracked.clone());
         let poll_interval = timing::poll_interval(self.tracked.len());
         let observed = self.run_rounds(key, job, &mut tracked, poll_interval).await;
-        tracked.update(&observed);
-        let context =
-            StatusContext { explanation: tracked.wait_explanation(), rejection: tracked.rejection() };
-        let after = status::status(job, &observed, context, Timestamp::now());
         let now = Instant::now();
-        let write = timing::status_write(job, &observed, &after, tracked.behind_since, now);
+        tracked.update(&observed, now);
+        let after = status::status(job, &observed, StatusContext::of(&tracked), Timestamp::now());
+        let write = timing::status_write(job, &observed, &after, &tracked, now);
         let mut requeue_after = timing::requeue_after(&observed, self.cache.is_live(), poll_interval);
         if let ObservedJob::Refused(_) = &observed {
             let retry_at = tracked.refused.as_ref().map(|refused| refused.retry_at);
             requeue_after = timing::refusal_recheck(job, retry_at, now, Timestamp::now());
         }
+        if let Some(refused) = &tracked.refused_change {
+            requeue_after = requeue_after.min(timing::change_recheck(refused, now));
+        }
         match write {
             StatusWrite::Unchanged => tracked.behind_since = None,
             StatusWrite::Deferred(left) => {
                 tracked.behind_since.get_or_insert(now);
-                requeue_after = left;
+                requeue_after = requeue_after.min(left);
             }
             StatusWrite::Due => {
                 tracked.behind_since.get_or_insert(now);
@@ -123,6 +124,9 @@ impl JobReconciler {
         for _ in 0..MAX_ROUNDS {
             let plan = plan(job, tracked, &observed, poll_interval, Instant::now());
             tracing::debug!(%key, ?plan, "planned the next action");
+            if plan.reason == PlanReason::UpToDate {
+                tracked.refused_change = None;
+            }
             if plan.action == JobAction::Wait {
                 break;
             }
@@ -157,8 +161,9 @@ fn is_being_deleted(cached: &CachedJob) -> bool {
     cached.open().is_some_and(|job| job.metadata.deletion_timestamp.is_some())
 }
 
-impl From<Explanation> for ReconcileError {
-    fn from(outage: Explanation) -> Self {
-        Self { reason: outage.reason, retry: Retry::Later, source: outage.message.into() }
+impl From<CallFailure> for ReconcileError {
+    fn from(failure: CallFailure) -> Self {
+        let Explanation { reason, message } = failure.into_explanation();
+        Self { reason, retry: Retry::Later, source: message.into() }
     }
 }

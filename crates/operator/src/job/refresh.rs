@@ -16,7 +16,7 @@ use super::cached_job::open_resource;
 use super::controller_cache::ControllerJobCache;
 use super::controller_client::{ControllerClient, trimmed};
 use super::metrics::JobMetrics;
-use super::observe::Explanation;
+use super::outage::ControllerOutage;
 use crate::runtime::{Cache, Notifier};
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -47,14 +47,17 @@ impl JobRefresher {
                 if self.cache.is_live()
                     && let Err(outage) = self.refresh().await
                 {
-                    tracing::warn!(problem = outage.message, "cannot ask the controller about silent jobs");
+                    tracing::warn!(
+                        problem = outage.explanation.message,
+                        "cannot ask the controller about silent jobs"
+                    );
                 }
             }
         };
         shutdown.run_until_begun(refreshing).await.unwrap_or(Ok(()))
     }
 
-    async fn refresh(&self) -> Result<(), Explanation> {
+    async fn refresh(&self) -> Result<(), ControllerOutage> {
         let silent = self.cache.silent_for(max_silence(self.cache.len()));
         for batch in silent.chunks(BATCH_SIZE) {
             let ids = batch.iter().map(|job| job.id.clone()).collect();

@@ -10,8 +10,10 @@ use vmafx_proto::controller::v1::{FailedAttempt, Job, JobStatus};
 
 use super::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE, recorded};
 use super::observe::{Explanation, ObservedJob};
-use super::plan::was_set_aside;
+use super::outage::ControllerOutage;
+use super::plan::{is_open, was_set_aside};
 use super::timing::unaccepted_deadline;
+use super::tracked::TrackedJob;
 use super::update::{NEXT_ATTEMPT, SpecProgress, TOO_LATE, progress};
 use super::{CachedJob, JobReconciler, label};
 use crate::conditions::{ConditionState, whole_second};
@@ -58,6 +60,18 @@ pub struct StatusContext<'a> {
     pub explanation: Option<&'a Explanation>,
     /// Why the controller rejected a change of the spec.
     pub rejection: Option<&'a str>,
+    /// Why the controller does not accept changes for now, if the job lacks one.
+    pub refused_change: Option<&'a Explanation>,
+}
+
+impl<'a> StatusContext<'a> {
+    pub(super) fn of(tracked: &'a TrackedJob) -> Self {
+        Self {
+            explanation: tracked.wait_explanation(),
+            rejection: tracked.rejection(),
+            refused_change: tracked.refused_change.as_ref().map(|refused| &refused.explanation),
+        }
+    }
 }
 
 pub fn status(
@@ -68,7 +82,7 @@ pub fn status(
 ) -> VmafxJobStatus {
     let conditions = conditions(job, observed, context, now);
     let phase = conditions.phase();
-    let observed_generation = honoured_generation(job, observed);
+    let observed_generation = honoured_generation(job, observed, context);
     let status = VmafxJobStatus { observed_generation, ..conditions.into_status(job, now) };
     match observed {
         ObservedJob::Present(live) => with_details(status, job, live, phase),
@@ -78,10 +92,12 @@ pub fn status(
 }
 
 /// The newest generation of the spec that the controller's job follows: the one before, if the newest has not reached the
-/// controller, was rejected, waits for the next attempt, which may never come, or came too late.
-fn honoured_generation(job: &VmafxJob, observed: &ObservedJob) -> Option<i64> {
+/// controller, was rejected or refused, waits for the next attempt, which may never come, or came too late.
+fn honoured_generation(job: &VmafxJob, observed: &ObservedJob, context: StatusContext<'_>) -> Option<i64> {
     let honoured = match observed {
-        ObservedJob::Present(live) => progress(job, live) == SpecProgress::UpToDate,
+        ObservedJob::Present(live) => {
+            progress(job, live) == SpecProgress::UpToDate && context.refused_change.is_none()
+        }
         ObservedJob::Rejected(_) | ObservedJob::Refused(_) => true,
         ObservedJob::Missing => job.spec.cancel || job.spec.suspend,
         ObservedJob::NotAsked | ObservedJob::Unreachable(_) => false,
@@ -143,14 +159,16 @@ fn conditions(
             JobConditions::open(no(*reason, message), no(*reason, ""), suspended)
         }
         // During an outage the last observed state is still the best that is known.
-        ObservedJob::Unreachable(Explanation { reason, message }) if was_submitted(job) => {
+        ObservedJob::Unreachable(ControllerOutage {
+            explanation: Explanation { reason, message }, ..
+        }) if was_submitted(job) => {
             let running = recorded_condition(job, JobCondition::Running);
             let running = running.unwrap_or_else(|| no(*reason, ""));
             JobConditions::open(ConditionState::met(*reason, message), running, suspended)
         }
-        ObservedJob::Unreachable(Explanation { reason, message }) => {
-            JobConditions::open(no(*reason, message), no(*reason, ""), suspended)
-        }
+        ObservedJob::Unreachable(ControllerOutage {
+            explanation: Explanation { reason, message }, ..
+        }) => JobConditions::open(no(*reason, message), no(*reason, ""), suspended),
         _ if is_suspended => JobConditions::open(
             no(Reason::Suspended, SUSPENDED_MESSAGE),
             no(Reason::Suspended, ""),
@@ -173,11 +191,13 @@ fn live_conditions(
     suspended: ConditionState,
 ) -> JobConditions {
     let progress = progress(job, live);
-    let accepted = match (&progress, context.rejection) {
-        (SpecProgress::Behind(_), Some(problem)) => {
-            let message = format!("the controller has the job, but not its last change: {problem}");
-            ConditionState::met(Reason::ChangeRefused, message)
-        }
+    let lacks_change = |reason, problem: &str| {
+        let message = format!("the controller has the job, but not its last change: {problem}");
+        ConditionState::met(reason, message)
+    };
+    let accepted = match (&progress, context.rejection, context.refused_change) {
+        (_, _, Some(Explanation { reason, message })) if is_open(live) => lacks_change(*reason, message),
+        (SpecProgress::Behind(_), Some(problem), _) => lacks_change(Reason::ChangeRefused, problem),
         _ => ConditionState::met(Reason::Submitted, "the controller has the job"),
     };
     let with_note = |message: String| match progress {
@@ -245,8 +265,10 @@ fn retry_message(live: &Job, failure: &FailedAttempt) -> String {
 fn refusal(job: &VmafxJob, observed: &ObservedJob) -> Option<Explanation> {
     match observed {
         ObservedJob::Refused(refusal) => Some(refusal.clone()),
-        ObservedJob::Unreachable(outage) if outage.reason == Reason::Forbidden && !was_submitted(job) => {
-            Some(outage.clone())
+        ObservedJob::Unreachable(ControllerOutage { explanation, .. })
+            if explanation.reason == Reason::Forbidden && !was_submitted(job) =>
+        {
+            Some(explanation.clone())
         }
         _ => None,
     }
@@ -348,7 +370,7 @@ fn backing_off(status: &VmafxJobStatus) -> Option<i32> {
 /// `Accepted` of an open job that the controller refuses.
 fn refused(status: &VmafxJobStatus) -> Option<ConditionState> {
     let accepted = recorded(status, JobCondition::Accepted)?;
-    let refusals = [Reason::InputRefused, Reason::QuotaExceeded];
+    let refusals = [Reason::InputRefused, Reason::QuotaExceeded, Reason::StoreFull, Reason::Forbidden];
     (!is_over(status) && accepted.status == ConditionStatus::False && refusals.contains(&accepted.reason))
         .then_some(accepted)
 }

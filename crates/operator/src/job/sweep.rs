@@ -75,7 +75,8 @@ impl Sweeper {
     async fn sweep(&self) -> Result<SweepCounts, String> {
         let (mut counts, mut token) = (SweepCounts::default(), String::new());
         loop {
-            let (page, next) = self.controller.open_jobs(token).await.map_err(|outage| outage.message)?;
+            let (page, next) =
+                self.controller.open_jobs(token).await.map_err(|outage| outage.explanation.message)?;
             let suspects = page.into_iter().filter_map(|job| self.suspect(job));
             let mut checks = stream::iter(suspects)
                 .map(|suspect| self.check(suspect))
@@ -143,7 +144,8 @@ impl Sweeper {
         if live.is_some_and(|resource| self.is_wanted(&resource, key, job)) {
             return Ok(false);
         }
-        self.controller.cancel(&job.id, CancelCause::ResourceGone).await.map_err(|outage| outage.message)?;
+        let cancelled = self.controller.cancel(&job.id, CancelCause::ResourceGone).await;
+        cancelled.map_err(|failure| failure.into_explanation().message)?;
         self.metrics.swept.inc();
         Ok(true)
     }

@@ -13,13 +13,17 @@ use vmafx_proto::controller::v1::JobStatus;
 
 use super::observe::ObservedJob;
 use super::status::is_over;
-use super::tracked::TrackedJob;
+use super::tracked::{RefusedCall, TrackedJob};
 
 /// How long the write of a status that is not final is delayed.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// How long an unreachable controller is not reported on a job that has a status: it may just be restarting.
-const OUTAGE_GRACE: Duration = Duration::from_secs(10);
+/// How long an outage of the controller is not reported on any job: it may just be restarting, or one of several may be
+/// being replaced. It is longer than the longest delay between two attempts to connect to a controller that is back.
+const OUTAGE_GRACE: Duration = Duration::from_secs(15);
+
+/// How long nothing is reported on a job whose own calls all fail, while the controller answers others.
+const OWN_OUTAGE_GRACE: Duration = Duration::from_mins(1);
 
 /// Poll interval for jobs while the live stream is disconnected, and for the reason why a job is pending.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
@@ -46,24 +50,27 @@ pub enum StatusWrite {
     Due,
 }
 
-/// `behind_since` is the time of the first change that is not written, so that further changes do not defer the write.
+/// The debounce counts from the first change that is not written, so that further changes do not defer the write.
 pub fn status_write(
     job: &VmafxJob,
     observed: &ObservedJob,
     after: &VmafxJobStatus,
-    behind_since: Option<Instant>,
+    tracked: &TrackedJob,
     now: Instant,
 ) -> StatusWrite {
     if job.status.as_ref() == Some(after) {
         return StatusWrite::Unchanged;
     }
-    let debounce = match observed {
-        _ if is_over(after) => Duration::ZERO,
-        ObservedJob::Unreachable(_) if job.status.is_some() => OUTAGE_GRACE,
-        _ => DEBOUNCE,
+    let debounced_at = tracked.behind_since.unwrap_or(now) + DEBOUNCE;
+    let due_at = match observed {
+        _ if is_over(after) => now,
+        ObservedJob::Unreachable(outage) => {
+            let own_since = tracked.unreachable_since.unwrap_or(now);
+            debounced_at.max((outage.since + OUTAGE_GRACE).min(own_since + OWN_OUTAGE_GRACE))
+        }
+        _ => debounced_at,
     };
-    let elapsed = now.saturating_duration_since(behind_since.unwrap_or(now));
-    match debounce.saturating_sub(elapsed) {
+    match due_at.saturating_duration_since(now) {
         Duration::ZERO => StatusWrite::Due,
         left => StatusWrite::Deferred(left),
     }
@@ -93,6 +100,11 @@ pub fn requeue_after(observed: &ObservedJob, stream_is_live: bool, poll_interval
         ObservedJob::Unreachable(_) if stream_is_live => RETRY_DELAY,
         _ => poll_interval,
     }
+}
+
+/// When a refused change is repeated.
+pub fn change_recheck(refused: &RefusedCall, now: Instant) -> Duration {
+    refused.retry_at.saturating_duration_since(now).max(RETRY_DELAY)
 }
 
 /// When a resource whose submission was refused is looked at again: to repeat it, and at the latest at its deadline.

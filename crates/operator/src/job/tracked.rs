@@ -36,20 +36,38 @@ pub struct TrackedJob {
     /// When the controller was asked why the job is pending, and its answer.
     pub explained: Option<(Instant, Option<Explanation>)>,
     /// The last refused submission, if none was accepted since.
-    pub refused: Option<RefusedSubmission>,
+    pub refused: Option<RefusedCall>,
+    /// The last refused change of the submitted job, while the job lacks the change.
+    pub refused_change: Option<RefusedCall>,
+    /// Since when every observation failed.
+    pub unreachable_since: Option<Instant>,
 }
 
-/// A submission that the controller refused and may accept later.
+/// A submission or a change that the controller refused and may accept later.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RefusedSubmission {
+pub struct RefusedCall {
     pub explanation: Explanation,
-    /// The spec that was submitted; a changed one is submitted at once.
+    /// The spec that the call was made for; for a changed one it is made at once.
     pub generation: Option<i64>,
     pub retry_at: Instant,
     delay: Duration,
 }
 
-/// Delay before a refused submission is repeated; it doubles with every further refusal.
+impl RefusedCall {
+    /// `before` is the refusal before this one.
+    fn new(before: Option<&Self>, job: &VmafxJob, explanation: Explanation, now: Instant) -> Self {
+        let generation = job.metadata.generation;
+        let before = before.filter(|refused| refused.generation == generation);
+        let delay = before.map_or(MIN_REFUSAL_DELAY, |refused| (refused.delay * 2).min(MAX_REFUSAL_DELAY));
+        Self { explanation, generation, retry_at: now + delay, delay }
+    }
+
+    fn is_too_early(&self, job: &VmafxJob, now: Instant) -> bool {
+        now < self.retry_at && self.generation == job.metadata.generation
+    }
+}
+
+/// Delay before a refused call is repeated; it doubles with every further refusal.
 const MIN_REFUSAL_DELAY: Duration = Duration::from_secs(5);
 const MAX_REFUSAL_DELAY: Duration = Duration::from_mins(1);
 
@@ -82,25 +100,34 @@ impl TrackedJob {
     }
 
     /// Takes over what an observation says. Why a job was pending says nothing once it has left the queue.
-    pub(super) fn update(&mut self, observed: &ObservedJob) {
+    pub(super) fn update(&mut self, observed: &ObservedJob, now: Instant) {
         self.settled |= matches!(observed, ObservedJob::Present(_));
+        let is_unreachable = matches!(observed, ObservedJob::Unreachable(_));
+        self.unreachable_since = is_unreachable.then(|| self.unreachable_since.unwrap_or(now));
         if observed.status().is_some_and(|status| status != JobStatus::Pending) {
             self.explained = None;
         }
     }
 
     pub(super) fn refuse(&mut self, job: &VmafxJob, explanation: Explanation, now: Instant) {
-        let generation = job.metadata.generation;
-        let before = self.refused.as_ref().filter(|refused| refused.generation == generation);
-        let delay = before.map_or(MIN_REFUSAL_DELAY, |refused| (refused.delay * 2).min(MAX_REFUSAL_DELAY));
-        self.refused = Some(RefusedSubmission { explanation, generation, retry_at: now + delay, delay });
+        self.refused = Some(RefusedCall::new(self.refused.as_ref(), job, explanation, now));
+    }
+
+    pub(super) fn refuse_change(&mut self, job: &VmafxJob, explanation: Explanation, now: Instant) {
+        self.refused_change = Some(RefusedCall::new(self.refused_change.as_ref(), job, explanation, now));
+    }
+
+    /// Whether it is too early to repeat a refused change.
+    pub(super) fn is_change_put_off(&self, job: &VmafxJob, now: Instant) -> bool {
+        self.refused_change.as_ref().is_some_and(|refused| refused.is_too_early(job, now))
     }
 
     /// Why the submission was refused, while it is too early to repeat it.
     pub fn refusal_until_retry(&self, job: &VmafxJob, now: Instant) -> Option<&Explanation> {
-        let refused = self.refused.as_ref()?;
-        (now < refused.retry_at && refused.generation == job.metadata.generation)
-            .then_some(&refused.explanation)
+        self.refused
+            .as_ref()
+            .filter(|refused| refused.is_too_early(job, now))
+            .map(|refused| &refused.explanation)
     }
 
     /// Why the job is pending, as far as the controller explained it.
@@ -195,6 +222,18 @@ mod tests {
         assert_eq!(tracked.refusal_until_retry(&job, now), None);
         tracked.submitted("7".to_owned(), None);
         assert_eq!(tracked.refused, None);
+    }
+
+    #[test]
+    fn an_outage_of_a_job_lasts_until_anything_else_is_observed() {
+        let (mut tracked, begin) = (TrackedJob::default(), Instant::now());
+        let down = crate::job::fixtures::down();
+        for seconds in [0, 1] {
+            tracked.update(&down, begin + Duration::from_secs(seconds));
+            assert_eq!(tracked.unreachable_since, Some(begin));
+        }
+        tracked.update(&ObservedJob::Missing, begin);
+        assert_eq!(tracked.unreachable_since, None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
-use vmafx_testkit::controller::{ControllerChannel, ControllerServer};
+use vmafx_testkit::controller::{ControllerChannel, ControllerConfig, ControllerServer};
 
 use crate::TIMEOUT;
 
@@ -22,7 +22,12 @@ pub(crate) struct Controller(ControllerServer);
 
 impl Controller {
     pub(crate) async fn start() -> Self {
-        Self(controller_config().tokens(TOKENS).start().await.unwrap())
+        Self::with(|config| config).await
+    }
+
+    /// With further settings.
+    pub(crate) async fn with(settings: impl FnOnce(ControllerConfig) -> ControllerConfig) -> Self {
+        Self(settings(controller_config().tokens(TOKENS)).start().await.unwrap())
     }
 
     pub(crate) fn client(&self) -> Client {

@@ -1,10 +1,13 @@
 //! The control plane, the controller, the operator and the resources of one test.
 
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vmafx_api::VmafxJob;
+use vmafx_api::{Condition, VmafxJob};
 use vmafx_testkit::kube::proxy::ApiProxy;
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
@@ -48,15 +51,25 @@ impl Harness {
 
     /// The same with further settings of the operator.
     pub(crate) async fn with(settings: &[(&'static str, &str)]) -> Self {
+        let controller = Controller::start().await;
+        let address = controller.grpc();
+        Self::reaching(controller, address, settings).await
+    }
+
+    /// The same with this controller, which the operator reaches at `address`.
+    pub(crate) async fn reaching(
+        controller: Controller,
+        address: SocketAddr,
+        settings: &[(&'static str, &str)],
+    ) -> Self {
         let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
         install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let account = account(&plane).await;
         let proxy = ApiProxy::start(&plane).await.unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let controller = Controller::start().await;
         let mut env = vec![
             ("VMAFX_CONTROLLER_HTTP_ADDR", format!("http://{}", controller.http())),
-            ("VMAFX_CONTROLLER_GRPC_ADDR", controller.grpc().to_string()),
+            ("VMAFX_CONTROLLER_GRPC_ADDR", address.to_string()),
             ("VMAFX_CONTROLLER_TOKEN", TOKEN.to_owned()),
         ];
         env.extend(settings.iter().map(|(name, value)| (*name, (*value).to_owned())));
@@ -147,6 +160,24 @@ impl Harness {
     /// Waits until a metric of the operator is at least `least`.
     pub(crate) async fn until_metric(&self, name: &str, labels: &str, least: f64) {
         self.operator.until_metric(name, labels, least).await;
+    }
+
+    /// The reasons in all statuses of jobs that the operator has written so far.
+    pub(crate) fn written_reasons(&self) -> BTreeSet<String> {
+        let mut writes = self.proxy.writes();
+        writes.retain(|write| write.request.resource == "vmafxjobs" && write.request.subresource == "status");
+        let conditions = writes.into_iter().flat_map(|write| {
+            let mut body = write.request.json();
+            serde_json::from_value::<Vec<Condition>>(body["status"]["conditions"].take()).unwrap()
+        });
+        conditions.map(|condition| condition.reason).collect()
+    }
+
+    /// Checks that no job was ever said to be without a controller.
+    pub(crate) fn assert_never_unreachable(&self) {
+        let reasons = self.written_reasons();
+        assert!(reasons.contains("Submitted"), "{reasons:?}");
+        assert!(!reasons.contains("ControllerUnreachable"), "{reasons:?}");
     }
 
     /// Waits until these are the reasons of the events, in order of their time or sorted.

@@ -6,12 +6,14 @@ mod agent;
 mod controller;
 mod end;
 mod faults;
+mod full_store;
 mod harness;
 mod kubectl;
 mod label;
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "../faults/operator.rs"]
 mod operator;
+mod outages;
 mod refused;
 mod retried;
 mod silence;

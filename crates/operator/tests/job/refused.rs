@@ -3,7 +3,10 @@
 use serde_json::json;
 
 use crate::agent::Agent;
-use crate::harness::{Harness, condition, message};
+use crate::controller::{Controller, TOKEN};
+use crate::harness::{Harness, condition, message, phase};
+
+const OPERATOR_TOKEN: &str = "operator-0123456789abcdef";
 
 #[tokio::test]
 async fn a_job_outside_the_scoring_roots_waits_and_is_submitted_when_they_are_extended() {
@@ -28,6 +31,34 @@ async fn a_job_outside_the_scoring_roots_waits_and_is_submitted_when_they_are_ex
         agent.score(&work, 90.0).await;
     }
     harness.until_phase("outside", "Succeeded").await;
+}
+
+/// The token of the test, and one for the operator with this role.
+fn tokens(role: &str) -> String {
+    format!(
+        "tokens:\n- {{token: {TOKEN}, tenant: acme, roles: ['vmafx:writer', 'vmafx:node'], subject: test}}\n\
+         - {{token: {OPERATOR_TOKEN}, tenant: acme, roles: ['{role}'], subject: operator}}\n"
+    )
+}
+
+#[tokio::test]
+async fn a_job_that_the_operator_may_not_submit_waits_and_is_submitted_when_it_may() {
+    let controller = Controller::with(|config| config.tokens(&tokens("vmafx:reader"))).await;
+    let address = controller.grpc();
+    let harness = Harness::reaching(controller, address, &[("VMAFX_CONTROLLER_TOKEN", OPERATOR_TOKEN)]).await;
+    harness.create("trailer", json!({})).await;
+    let refused = harness.until_reason("trailer", "Accepted", "Forbidden").await;
+    assert_eq!((phase(&refused).as_str(), condition(&refused, "Failed").0.as_str()), ("Pending", "False"));
+    assert!(message(&refused).contains("vmafx:writer"), "{}", message(&refused));
+    harness.until_events(&["Forbidden"]).await;
+    assert_eq!(harness.controller.jobs().await, []);
+
+    harness.controller.set_tokens(&tokens("vmafx:writer")).unwrap();
+    harness.until_reason("trailer", "Accepted", "Submitted").await;
+    let agent = Agent::register(&harness.controller, "gpu-0").await;
+    agent.score(&agent.pull().await, 90.0).await;
+    harness.until_phase("trailer", "Succeeded").await;
+    assert_eq!(harness.controller.jobs().await.len(), 1);
 }
 
 #[tokio::test]

@@ -66,6 +66,10 @@ fn steps(reason: Reason) -> Steps {
         Reason::QuotaExceeded => {
             &["The job is submitted by itself when the quota that the message names has room."]
         }
+        Reason::StoreFull => &[
+            "Free space on the volume of the controller's store, or enlarge it; the message says how to keep fewer jobs.",
+            "The job or its change is sent again by itself when there is room.",
+        ],
         Reason::ScoringFailed => &[
             "The message says what is wrong with the clips; spec.scoring has options for sizes and lengths that differ.",
             "See the node's log: kubectl vmafx logs NAME",
@@ -89,9 +93,9 @@ fn pod_steps(reason: Reason) -> Steps {
         Reason::Invalid => {
             &["The message is that of the API server: correct spec.podTemplate, or set an image in it."]
         }
-        Reason::Forbidden => {
-            &["The operator lacks a permission: apply the role of its release (config/rbac)."]
-        }
+        Reason::Forbidden => &[
+            "The operator lacks a permission: apply the role of its release (config/rbac), or give it the role at the controller that the message names.",
+        ],
         Reason::ForeignOwner => {
             &["A batch Job of this name has another owner: submit the job under another name."]
         }
@@ -136,6 +140,7 @@ mod tests {
     #[case("Suspended", "kubectl vmafx resume trailer")]
     #[case("WaitingForSlot", "kubectl vmafx get nodes")]
     #[case("InputRefused", "VMAFX_SCORING_ROOTS")]
+    #[case("StoreFull", "Free space")]
     fn the_advice_for_a_reason_has_the_name_of_the_job(#[case] reason: &str, #[case] expected: &str) {
         let object = job(&json!({ "phase": "Pending",
             "conditions": [{ "type": "Accepted", "status": "False", "reason": reason }] }));

@@ -152,6 +152,30 @@ fn a_rejected_change_is_sent_again_after_a_while() {
 }
 
 #[rstest]
+#[case::label(json!({ "groundTruth": 50 }), label(50.0), PlanReason::GroundTruthChanged)]
+#[case::update(json!({ "priority": 1 }), update(&json!({ "priority": 1 })), PlanReason::SpecChanged)]
+#[case::cancel(json!({ "cancel": true }), cancel(CancelCause::Requested), PlanReason::CancelRequested)]
+fn a_refused_change_is_repeated_after_a_while(
+    #[case] spec: Value,
+    #[case] action: JobAction,
+    #[case] reason: PlanReason,
+) {
+    let now = Instant::now();
+    let mut job = job(&spec, &json!({}));
+    let mut tracked = TrackedJob { id: Some("7".to_owned()), ..TrackedJob::default() };
+    let why = Explanation { reason: Reason::StoreFull, message: "full".to_owned() };
+    tracked.refuse_change(&job, why, now);
+    let running = live(JobStatus::Running, "");
+    let planned = |job: &VmafxJob, at| plan(job, &tracked, &running, MINUTE, at);
+    let put_off = JobPlan { action: JobAction::Wait, reason: PlanReason::ChangePutOff };
+    assert_eq!(planned(&job, now), put_off);
+    let repeated = JobPlan { action, reason };
+    assert_eq!(planned(&job, now + Duration::from_secs(5)), repeated);
+    job.metadata.generation = Some(3);
+    assert_eq!(planned(&job, now), repeated, "a changed resource is not put off");
+}
+
+#[rstest]
 #[case::waits_unexplained(None, JobAction::Explain { id: "7".to_owned() }, PlanReason::ExplanationOutdated)]
 #[case::waits_explained(Some(MINUTE / 2), JobAction::Wait, PlanReason::UpToDate)]
 #[case::waits_explained_long_ago(Some(MINUTE), JobAction::Explain { id: "7".to_owned() }, PlanReason::ExplanationOutdated)]

@@ -31,7 +31,7 @@ fn live(status: JobStatus) -> Job {
 }
 
 fn explained(explanation: &Explanation) -> StatusContext<'_> {
-    StatusContext { explanation: Some(explanation), rejection: None }
+    StatusContext { explanation: Some(explanation), ..StatusContext::default() }
 }
 
 fn observed(job: Job) -> ObservedJob {
@@ -253,9 +253,26 @@ fn a_refused_change_is_said_and_the_job_goes_on() {
     let changed =
         fixtures::job(&json!({ "reportURI": "file:///etc/r.json" }), &json!({ "observedGeneration": 1 }));
     let live = observed(fixtures::live_as(&json!({}), JobStatus::Running));
-    let context = StatusContext { explanation: None, rejection: Some("outside the scoring roots") };
+    let context = StatusContext { rejection: Some("outside the scoring roots"), ..StatusContext::default() };
     let status = status(&changed, &live, context, at(NOW));
     assert_eq!(condition(&status, JobCondition::Accepted), (ConditionStatus::True, "ChangeRefused"));
     assert_eq!((status.phase, status.observed_generation), (Some(Phase::Running), Some(1)));
     assert!(status.message.unwrap().ends_with("outside the scoring roots"));
+}
+
+#[test]
+fn a_change_that_finds_the_store_full_is_shown_and_not_claimed() {
+    let why = Explanation { reason: Reason::StoreFull, message: "free space".to_owned() };
+    let context = StatusContext { refused_change: Some(&why), ..StatusContext::default() };
+    let labelled = fixtures::job(&json!({ "groundTruth": 50 }), &json!({ "observedGeneration": 1 }));
+    let waiting = observed(fixtures::live_as(&json!({}), JobStatus::Pending));
+    let open = status(&labelled, &waiting, context, at(NOW));
+    assert_eq!(condition(&open, JobCondition::Accepted), (ConditionStatus::True, "StoreFull"));
+    assert_eq!((open.phase, open.observed_generation), (Some(Phase::Pending), Some(1)));
+    assert!(open.message.unwrap().ends_with("free space"));
+    // The generation stays behind, so that the ground truth is sent after the end.
+    let scored = observed(fixtures::live_as(&json!({}), JobStatus::Completed));
+    let ended = status(&labelled, &scored, context, at(NOW));
+    assert_eq!(condition(&ended, JobCondition::Accepted), (ConditionStatus::True, "Submitted"));
+    assert_eq!((ended.phase, ended.observed_generation), (Some(Phase::Succeeded), Some(1)));
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vmafx_proto::controller::v1::Job;
 
 use super::*;
-use crate::job::fixtures::{self, down};
+use crate::job::fixtures::{self, down_since};
 use crate::job::status::{StatusContext, status};
 
 fn job() -> VmafxJob {
@@ -19,7 +19,20 @@ fn live(status: JobStatus) -> ObservedJob {
 fn write_after(job: &VmafxJob, observed: &ObservedJob, elapsed: Duration) -> StatusWrite {
     let first = Instant::now();
     let after = status(job, observed, StatusContext::default(), Timestamp::now());
-    status_write(job, observed, &after, Some(first), first + elapsed)
+    let tracked = TrackedJob { behind_since: Some(first), ..TrackedJob::default() };
+    status_write(job, observed, &after, &tracked, first + elapsed)
+}
+
+/// The decision about a job that has been unreachable for `own`, in an outage that has lasted for `shared`.
+fn write_in_outage(job: &VmafxJob, shared: Duration, own: Duration) -> StatusWrite {
+    let begin = Instant::now();
+    let now = begin + shared.max(own);
+    let observed = down_since(now - shared);
+    let after = status(job, &observed, StatusContext::default(), Timestamp::now());
+    let own_since = Some(now - own);
+    let tracked =
+        TrackedJob { behind_since: own_since, unreachable_since: own_since, ..TrackedJob::default() };
+    status_write(job, &observed, &after, &tracked, now)
 }
 
 #[test]
@@ -43,9 +56,29 @@ fn further_changes_do_not_defer_the_write() {
 }
 
 #[test]
-fn an_outage_is_written_soon_only_on_a_job_without_a_status() {
-    let mut job = job();
-    assert_eq!(write_after(&job, &down(), Duration::ZERO), StatusWrite::Deferred(DEBOUNCE));
-    job.status = Some(status(&job, &live(JobStatus::Running), StatusContext::default(), Timestamp::now()));
-    assert_eq!(write_after(&job, &down(), Duration::ZERO), StatusWrite::Deferred(OUTAGE_GRACE));
+fn a_short_outage_is_written_on_no_job() {
+    let new = job();
+    let running = status(&new, &live(JobStatus::Running), StatusContext::default(), Timestamp::now());
+    let submitted = VmafxJob { status: Some(running), ..new.clone() };
+    let almost = OUTAGE_GRACE - Duration::from_millis(1);
+    for job in [new, submitted] {
+        assert_eq!(write_in_outage(&job, almost, almost), StatusWrite::Deferred(OUTAGE_GRACE - almost));
+        assert_eq!(write_in_outage(&job, OUTAGE_GRACE, OUTAGE_GRACE), StatusWrite::Due);
+    }
+}
+
+#[test]
+fn a_job_that_is_created_during_a_long_outage_gets_its_status_soon() {
+    assert_eq!(write_in_outage(&job(), OUTAGE_GRACE, Duration::ZERO), StatusWrite::Deferred(DEBOUNCE));
+    assert_eq!(write_in_outage(&job(), OUTAGE_GRACE, DEBOUNCE), StatusWrite::Due);
+}
+
+#[test]
+fn a_job_whose_own_calls_fail_again_and_again_says_so_although_others_are_answered() {
+    let almost = OWN_OUTAGE_GRACE - Duration::from_millis(1);
+    assert_eq!(
+        write_in_outage(&job(), Duration::ZERO, almost),
+        StatusWrite::Deferred(Duration::from_millis(1))
+    );
+    assert_eq!(write_in_outage(&job(), Duration::ZERO, OWN_OUTAGE_GRACE), StatusWrite::Due);
 }
