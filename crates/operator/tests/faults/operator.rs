@@ -1,6 +1,5 @@
 //! The operator as a child process.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -97,26 +96,6 @@ impl Operator {
         })
         .await
         .unwrap();
-    }
-
-    /// Local ports of the operator's connections to a port of this machine.
-    pub(crate) fn connections_to(&self, port: u16) -> BTreeSet<u16> {
-        let pid = self.process.pid();
-        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
-        let sockets: BTreeSet<_> = descriptors
-            .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
-            .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
-            .collect();
-        // Columns: number, local address, remote address, state (01: established), …, inode.
-        let table = fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap();
-        let port_of = |address: &str| u16::from_str_radix(address.rsplit_once(':')?.1, 16).ok();
-        table
-            .lines()
-            .map(|line| line.split_whitespace().collect::<Vec<_>>())
-            .filter(|columns| columns.len() > 9 && columns[3] == "01" && sockets.contains(columns[9]))
-            .filter(|columns| port_of(columns[2]) == Some(port))
-            .filter_map(|columns| port_of(columns[1]))
-            .collect()
     }
 
     /// The address that the operator logged for the setting `variable`.
