@@ -18,6 +18,7 @@
 //! | `announce` | announcements to other controllers                                             |
 //! | `listen`   | announcements of other controllers                                             |
 //! | `clock`    | the clock of the database, which all controllers share                         |
+//! | `clock_step`| what happens to the times of jobs when that clock is set                      |
 //!
 //! Two mechanisms separate tenants: every statement names its tenant, and row-level security shows a transaction
 //! only the rows of the tenant that it was started for. A role that bypasses row-level security is refused when the
@@ -31,6 +32,7 @@ mod announce;
 mod batcher;
 mod claim;
 mod clock;
+mod clock_step;
 mod cursor;
 mod dsn;
 mod error;
@@ -62,7 +64,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -76,6 +78,7 @@ use self::announce::Announcer;
 use self::batcher::Batcher;
 use self::claim::{ClaimCaller, Claims};
 use self::clock::StoreClock;
+use self::clock_step::WatchedClock;
 use self::dsn::Address;
 use self::error::timed_out;
 use self::listen::Listener;
@@ -84,7 +87,7 @@ use self::report::{PendingReport, Reports};
 use self::room::Room;
 use self::row::Reader;
 use self::submit::{KeyReused, Submits};
-use crate::clock::{Clock, CreationOrder, Timestamp};
+use crate::clock::{Clock, ClockReading, CreationOrder, Timestamp};
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
 use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
@@ -131,6 +134,9 @@ struct Shared {
     connections: Connections,
     policy: Policy,
     clock: StoreClock,
+    /// `None` until the first exact reading.
+    watched_clock: Mutex<Option<WatchedClock>>,
+    opened: OnceLock<ClockReading>,
     notifier: Notifier,
     announcer: Announcer,
     /// Identifies this controller among those of the store.
@@ -143,6 +149,16 @@ struct Shared {
 }
 
 impl Shared {
+    /// The time that ages are counted up to.
+    fn now_for_ages(&self) -> Timestamp {
+        let reading = self.clock.reading();
+        reading.for_ages(*self.opened.get_or_init(|| reading))
+    }
+
+    fn watched_clock(&self) -> MutexGuard<'_, Option<WatchedClock>> {
+        self.watched_clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn creation_order(&self) -> MutexGuard<'_, CreationOrder> {
         self.creation_order.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,6 +195,8 @@ impl PostgresStore {
         let connections = Connections::new(address.clone(), options.connections)?;
         let shared = Arc::new(Shared {
             clock: StoreClock::new(options.clock),
+            watched_clock: Mutex::default(),
+            opened: OnceLock::new(),
             policy: options.policy,
             notifier: Notifier::default(),
             announcer: Announcer::default(),
@@ -189,7 +207,8 @@ impl PostgresStore {
             room: Room::default(),
             held_back: Mutex::default(),
         });
-        shared.clock.measure(&shared.connections).await?;
+        shared.watch_clock().await?;
+        shared.opened.get_or_init(|| shared.clock.reading());
         let mut tasks = JoinSet::new();
         let (listening, started) = oneshot::channel();
         tasks.spawn(Listener::new(shared.clone(), address)?.run(listening));

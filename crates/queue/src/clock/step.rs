@@ -53,6 +53,12 @@ impl Timeline {
         Self { offset_millis: offset_millis(reading), opened_at: reading.wall }
     }
 
+    /// Takes over steps that were noticed elsewhere.
+    pub(crate) fn adopt(&mut self, millis: i64) {
+        self.offset_millis = self.offset_millis.saturating_add(millis);
+        self.opened_at = Timestamp(self.opened_at.0.saturating_add(millis));
+    }
+
     /// The step since the last one, if there was one.
     pub(crate) fn follow(&mut self, reading: ClockReading) -> Option<ClockStep> {
         let offset = offset_millis(reading);
@@ -61,8 +67,7 @@ impl Timeline {
             return None;
         }
         let step = ClockStep { millis, now: reading.wall, opened_at: self.opened_at };
-        self.offset_millis = offset;
-        self.opened_at = Timestamp(self.opened_at.0.saturating_add(millis));
+        self.adopt(millis);
         Some(step)
     }
 }

@@ -7,9 +7,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use super::clock_step::MAX_ROUND_TRIP;
 use super::error::corrupt;
 use super::pool::{Access, Connections, Scope};
-use crate::clock::{Clock, SteadyClock, SystemClock, Timestamp};
+use crate::clock::{Clock, ClockReading, SteadyClock, SystemClock, Timestamp};
 use crate::store::StoreResult;
 
 pub(super) enum StoreClock {
@@ -35,17 +36,29 @@ impl StoreClock {
         }
     }
 
-    /// Measures the offset to the database's clock. The error is at most half of the round trip.
-    pub(super) async fn measure(&self, connections: &Connections) -> StoreResult<()> {
-        let Self::Database { monotonic, wall } = self else { return Ok(()) };
+    /// The database's time, as far as it is known, and the uptime of this machine.
+    pub(super) fn reading(&self) -> ClockReading {
+        match self {
+            Self::Custom(clock) => clock.reading(),
+            Self::Database { wall, .. } => ClockReading { wall: self.now(), uptime: wall.local.uptime() },
+        }
+    }
+
+    /// Measures the offset to the database's clock. The error is at most half of the round trip. Returns the reading if it
+    /// is exact enough to notice that the clock was set.
+    pub(super) async fn measure(&self, connections: &Connections) -> StoreResult<Option<ClockReading>> {
+        let Self::Database { monotonic, wall } = self else { return Ok(Some(self.reading())) };
         let before = (monotonic.local.now(), wall.local.now());
+        let sent = wall.local.uptime();
         let query = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         let rows = connections.run(Scope::Maintenance, Access::Read, query, &[]).await?;
         let theirs: i64 =
             rows.first().and_then(|row| row.try_get(0).ok()).ok_or_else(|| corrupt("the time"))?;
         monotonic.set(before.0, Timestamp(theirs));
         wall.set(before.1, Timestamp(theirs));
-        Ok(())
+        let round_trip = wall.local.uptime().saturating_sub(sent);
+        let uptime = sent + round_trip / 2;
+        Ok((round_trip < MAX_ROUND_TRIP).then_some(ClockReading { wall: Timestamp(theirs), uptime }))
     }
 }
 

@@ -132,7 +132,7 @@ impl Shared {
     }
 
     pub(super) async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
-        let now = self.clock.now();
+        let now = self.now_for_ages();
         let mut pruned = Pruned::default();
         let mut horizon = self.horizon().await?.transaction;
         for tenant in self.tenants().await? {

@@ -11,12 +11,13 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::announce::ChangesByTenant;
+use super::clock_step::{self, ClockObservation};
 use super::error::{timed_out, unavailable};
 use super::faults::query;
 use super::horizon::{HORIZON, Horizon};
 use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
-use crate::clock::Timestamp;
+use crate::clock::{ClockReading, Timestamp};
 use crate::job::Job;
 use crate::outcome::AttemptOutcome;
 use crate::policy::Policy;
@@ -29,7 +30,7 @@ use vmafx_job::FailureReason;
 const MAX_EXPIRED_PER_SWEEP: i64 = 1000;
 const SWEEP_TIMEOUT: Duration = Duration::from_secs(30);
 
-const LAST_SWEEP: &str = "SELECT swept_at FROM vmafx.meta FOR UPDATE SKIP LOCKED";
+const LAST_SWEEP: &str = "SELECT swept_at, clock_shift FROM vmafx.meta FOR UPDATE SKIP LOCKED";
 /// Records the horizon as well: whatever history the database goes on with, it shares everything below it.
 const RECORD_SWEEP: &str = "
 UPDATE vmafx.meta SET
@@ -113,9 +114,9 @@ RETURNING tenant_id, node_id";
 
 impl Shared {
     pub(super) async fn sweep(&self) -> StoreResult<Swept> {
-        self.clock.measure(&self.connections).await?;
+        let reading = self.clock.measure(&self.connections).await?;
         let mut client = self.connections.take().await?;
-        let Ok(done) = timeout(SWEEP_TIMEOUT, self.sweep_in_transaction(&mut client)).await else {
+        let Ok(done) = timeout(SWEEP_TIMEOUT, self.sweep_in_transaction(&mut client, reading)).await else {
             drop(Object::take(client));
             return Err(timed_out());
         };
@@ -126,13 +127,19 @@ impl Shared {
         Ok(swept)
     }
 
-    async fn sweep_in_transaction(&self, client: &mut Object) -> StoreResult<(Swept, ChangesByTenant)> {
+    async fn sweep_in_transaction(
+        &self,
+        client: &mut Object,
+        reading: Option<ClockReading>,
+    ) -> StoreResult<(Swept, ChangesByTenant)> {
         let transaction = client.transaction().await.map_err(unavailable)?;
         transaction.batch_execute("SET LOCAL vmafx.maintenance = 'on'").await.map_err(unavailable)?;
         let horizon = Horizon::read(&query(&transaction, HORIZON, &[]).await?)?.transaction.to_string();
         let last = query(&transaction, LAST_SWEEP, &[]).await?;
         let Some(last) = last.first() else { return Ok(Default::default()) };
-        let last = Reader::new(last).next::<Option<i64>>()?.map(Timestamp);
+        let mut last = Reader::new(last);
+        let (last, shift) = (last.next::<Option<i64>>()?.map(Timestamp), last.next()?);
+        let clock = self.follow_clock(&transaction, reading, shift).await?;
         let now = self.clock.now();
         let mut changes = ChangesByTenant::new();
         query(&transaction, RECORD_SWEEP, &[&now.0, &horizon]).await?;
@@ -148,10 +155,30 @@ impl Shared {
             renew(&transaction, now, &self.policy).await?
         };
         transaction.commit().await.map_err(unavailable)?;
+        if let Some(ClockObservation { watched, moved_millis, .. }) = clock {
+            *self.watched_clock() = Some(watched);
+            self.creation_order().follow(moved_millis);
+        }
         for job in swept.requeued.iter().chain(&swept.failed) {
             changes.entry(job.tenant.clone()).or_default().add(job);
         }
         Ok((swept, changes))
+    }
+
+    /// Moves the jobs with the clock if it was set. The caller keeps the answer once the transaction is committed.
+    async fn follow_clock(
+        &self,
+        transaction: &Transaction<'_>,
+        reading: Option<ClockReading>,
+        shift_millis: i64,
+    ) -> StoreResult<Option<ClockObservation>> {
+        let Some(reading) = reading else { return Ok(None) };
+        let before = *self.watched_clock();
+        let observed = clock_step::observe(before, reading, shift_millis);
+        if let Some(step) = observed.step {
+            clock_step::apply(transaction, step, &observed.watched).await?;
+        }
+        Ok(Some(observed))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn follow(
         jobs,
         "the clock was set; the times of unfinished jobs moved with it"
     );
-    counters.creation_order.follow(step);
+    counters.creation_order.follow(millis);
     // The next claim looks for the ends of back-offs again.
     counters.next_backoff_end = Some(Timestamp(i64::MIN));
     Ok(())

@@ -39,7 +39,7 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [10; 6]);
+    assert_eq!(versions, [11; 6]);
     let raw = Raw::connect(database.dsn()).await;
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
@@ -50,7 +50,7 @@ DROP INDEX vmafx.jobs_key;
 ALTER TABLE vmafx.jobs DROP COLUMN submitter, DROP COLUMN request_digest, DROP COLUMN cancel_cause;
 CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL;
 DROP TABLE vmafx.lives;
-ALTER TABLE vmafx.meta DROP COLUMN settled_xid;
+ALTER TABLE vmafx.meta DROP COLUMN settled_xid, DROP COLUMN clock_shift;
 ALTER TABLE vmafx.job_attempts DROP COLUMN token_sha256, DROP COLUMN reason;
 ALTER TABLE vmafx.jobs DROP COLUMN next_spec, DROP COLUMN lease_pull,
     DROP COLUMN failed_attempt, DROP COLUMN failed_node, DROP COLUMN failed_reason, DROP COLUMN failed_error,
@@ -71,7 +71,7 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     )
     .await;
     raw.run(UNDO_TO_VERSION_3).await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 10);
+    assert_eq!(migrate(database.dsn()).await.unwrap(), 11);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use vmafx_job::CancelCause;
+use vmafx_queue::clock::Clock as _;
 use vmafx_queue::node::Heartbeat;
 use vmafx_queue::store::{LabelTarget, Retention, Submitted};
 use vmafx_queue::{JobId, StoreError, StoreResult};
