@@ -7,6 +7,8 @@ use super::*;
 use crate::job::fixtures::{self, down_since};
 use crate::job::status::{StatusContext, status};
 
+const MILLISECOND: Duration = Duration::from_millis(1);
+
 fn job() -> VmafxJob {
     fixtures::job(&json!({}), &Value::Null)
 }
@@ -60,9 +62,9 @@ fn a_short_outage_is_written_on_no_job() {
     let new = job();
     let running = status(&new, &live(JobStatus::Running), StatusContext::default(), Timestamp::now());
     let submitted = VmafxJob { status: Some(running), ..new.clone() };
-    let almost = OUTAGE_GRACE - Duration::from_millis(1);
+    let almost = OUTAGE_GRACE.saturating_sub(MILLISECOND);
     for job in [new, submitted] {
-        assert_eq!(write_in_outage(&job, almost, almost), StatusWrite::Deferred(OUTAGE_GRACE - almost));
+        assert_eq!(write_in_outage(&job, almost, almost), StatusWrite::Deferred(MILLISECOND));
         assert_eq!(write_in_outage(&job, OUTAGE_GRACE, OUTAGE_GRACE), StatusWrite::Due);
     }
 }
@@ -75,10 +77,7 @@ fn a_job_that_is_created_during_a_long_outage_gets_its_status_soon() {
 
 #[test]
 fn a_job_whose_own_calls_fail_again_and_again_says_so_although_others_are_answered() {
-    let almost = OWN_OUTAGE_GRACE - Duration::from_millis(1);
-    assert_eq!(
-        write_in_outage(&job(), Duration::ZERO, almost),
-        StatusWrite::Deferred(Duration::from_millis(1))
-    );
+    let almost = OWN_OUTAGE_GRACE.saturating_sub(MILLISECOND);
+    assert_eq!(write_in_outage(&job(), Duration::ZERO, almost), StatusWrite::Deferred(MILLISECOND));
     assert_eq!(write_in_outage(&job(), Duration::ZERO, OWN_OUTAGE_GRACE), StatusWrite::Due);
 }
