@@ -18,6 +18,7 @@
 //! | `cancel` | [`CancelCause`]: why a job was cancelled |
 //! | `run_result` | [`RunResult`]: how `vmafx-node run-once` ended, small enough for a termination message |
 //! | `report_format` | [`ReportFormat`]: the format of a report, from the file extension of its URI |
+//! | `scoring_roots` | [`ScoringRoots`]: the locations that a job is permitted to use |
 //! | `limits` | the bounds of every field |
 
 mod backend;
@@ -34,6 +35,7 @@ mod request;
 mod result;
 mod run_result;
 mod scale_to;
+mod scoring_roots;
 
 pub use self::backend::Backend;
 pub use self::cancel::CancelCause;
@@ -48,3 +50,4 @@ pub use self::request::{InvalidRequest, ScoringRequest};
 pub use self::result::{ModelUsed, PooledScores, ScoreDetails, ScoreResult};
 pub use self::run_result::{MAX_RUN_RESULT_BYTES, RunResult};
 pub use self::scale_to::{FrameSize, FrameSizeError, ScaleTo, ScaleToError};
+pub use self::scoring_roots::{AddressDenied, AddressError, DenialReason, Location, RootError, ScoringRoots};

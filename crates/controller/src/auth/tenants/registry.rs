@@ -225,7 +225,7 @@ impl Roots for TenantRegistry {
     fn check(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
         match self.snapshot().by_name.get(tenant) {
             Some(member) => member.tenant.roots.check(tenant, address),
-            None => crate::roots::ScoringRoots::default().check(tenant, address),
+            None => vmafx_job::ScoringRoots::default().check(tenant, address),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use vmafx_job::ScoringRoots;
 use vmafx_queue::TenantId;
 
 use crate::auth::claims::RoleClaim;
@@ -9,7 +10,7 @@ use crate::auth::jwks::Endpoint;
 use crate::auth::provider::ClaimNames;
 use crate::auth::static_tokens::parse_roles;
 use crate::identity::{Role, Roles};
-use crate::roots::ScoringRoots;
+use crate::roots;
 
 /// Has the same fields as a `VmafxTenant`.
 #[derive(Deserialize)]
@@ -79,7 +80,7 @@ impl Tenant {
             tenant: non_empty(tenant_claim).unwrap_or_else(|| "tid".to_owned()),
             roles: non_empty(roles_claim).unwrap_or_else(|| "vmafx_roles".to_owned()),
         };
-        let roots = ScoringRoots::from_roots(document.scoring.roots.iter().map(String::as_str))
+        let roots = roots::of_tenant(&document.scoring.roots)
             .map_err(|error| format!("scoring.roots: {:?}: {}", error.root, error.problem))?;
         let enabled = document.enabled.unwrap_or(true);
         Ok(Self {

@@ -5,7 +5,9 @@ use std::net::Ipv6Addr;
 
 use super::syntax::{self, AddressError};
 
-const STORES: [&str; 3] = ["s3", "gs", "azure"];
+/// The schemes of object stores, each with the one that stands for the same store.
+const STORES: [(&str, &str); 5] =
+    [("s3", "s3"), ("s3a", "s3"), ("gs", "gs"), ("azure", "azure"), ("az", "azure")];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -17,9 +19,23 @@ pub struct Location {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LocationBase {
     Local,
-    Web { secure: bool, host: String, port: u16 },
-    Store { scheme: &'static str, bucket: String },
-    Remote { name: String, absolute: bool },
+    /// Every host; only in a root.
+    AnyWeb {
+        secure: bool,
+    },
+    Web {
+        secure: bool,
+        host: String,
+        port: u16,
+    },
+    Store {
+        scheme: &'static str,
+        bucket: String,
+    },
+    Remote {
+        name: String,
+        absolute: bool,
+    },
 }
 
 impl Location {
@@ -35,16 +51,24 @@ impl Location {
             ("http", Some(rest)) => web(false, rest),
             ("https", Some(rest)) => web(true, rest),
             (known, Some(rest)) => {
-                let scheme = STORES.into_iter().find(|store| *store == known);
-                store(scheme.ok_or(AddressError::Scheme)?, rest)
+                let store_scheme = STORES.into_iter().find(|(scheme, _)| *scheme == known);
+                store(store_scheme.ok_or(AddressError::Scheme)?.1, rest)
             }
-            ("file" | "http" | "https" | "s3" | "gs" | "azure", None) => Err(AddressError::Scheme),
+            ("file" | "http" | "https", None) => Err(AddressError::Scheme),
+            (known, None) if STORES.iter().any(|(scheme, _)| *scheme == known) => Err(AddressError::Scheme),
             (_, None) => remote(scheme, rest),
         }
     }
 
     /// Parses a scoring root, which has no query and whose trailing slashes are ignored.
     pub(super) fn parse_root(address: &str) -> Result<Self, AddressError> {
+        let any = [false, true].into_iter().find(|secure| {
+            let (scheme, _) = web_scheme(*secure);
+            address.strip_suffix("://").is_some_and(|text| text.eq_ignore_ascii_case(scheme))
+        });
+        if let Some(secure) = any {
+            return Ok(Self { base: LocationBase::AnyWeb { secure }, segments: Vec::new() });
+        }
         let mut location = Self::parse(address)?;
         if matches!(location.base, LocationBase::Web { .. }) && address.contains('?') {
             return Err(AddressError::Extra);
@@ -57,7 +81,10 @@ impl Location {
 
     /// Whether the other location is this one or below it.
     pub fn contains(&self, other: &Self) -> bool {
-        self.base == other.base && other.segments.starts_with(&self.segments)
+        match (&self.base, &other.base) {
+            (LocationBase::AnyWeb { secure }, LocationBase::Web { secure: other, .. }) => secure == other,
+            (base, other_base) => base == other_base && other.segments.starts_with(&self.segments),
+        }
     }
 }
 
@@ -66,6 +93,7 @@ impl fmt::Display for Location {
         let path = self.segments.join("/");
         match &self.base {
             LocationBase::Local => write!(f, "/{path}"),
+            LocationBase::AnyWeb { secure } => write!(f, "{}://", web_scheme(*secure).0),
             LocationBase::Web { secure, host, port } => {
                 let (scheme, default) = web_scheme(*secure);
                 write!(f, "{scheme}://{host}")?;
