@@ -52,8 +52,9 @@ pub const JOB_LABEL: &str = "vmafx.dev/job";
 /// operator does not resume a Job without it, because another client suspended that.
 pub const HELD: &str = "vmafx.dev/held";
 
-/// Annotation of a Kubernetes Job with a digest of the parts of the spec that its template was made from.
-pub const REQUEST: &str = "vmafx.dev/request";
+/// Annotation of a Kubernetes Job with the parts of the spec that its template was made from, as JSON. Earlier releases
+/// wrote a digest into `vmafx.dev/request`, which nothing reads any more.
+pub const SOURCE: &str = "vmafx.dev/source";
 
 /// The projected ServiceAccount token for the controller.
 pub const TOKEN_VOLUME: &str = "vmafx-token";

@@ -1,13 +1,14 @@
 //! The operator's settings, from environment variables and the command line.
 
 use url::Url;
+use vmafx_job::ScoringRoots;
 use vmafx_kit::channel::ChannelArgs;
 use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable, SettingsError};
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
 use crate::controllers::{ReconciledKind, ReconciledKinds};
-use crate::job::in_pod::render::JobDefaults;
+use crate::job::in_pod::render::{JobDefaults, NAMESPACE_PLACEHOLDER};
 use crate::lease::LeaseArgs;
 use crate::node::render::{GpuResources, NodeDefaults};
 use crate::render::{ControllerAccess, ControllerTls};
@@ -141,9 +142,9 @@ pub struct WorkerArgs {
 
     /// Locations that jobs with execution: Pod may read clips from and write reports to, as the controller's scoring
     /// roots are for all other jobs; {namespace} stands for the namespace of the job. Empty refuses such jobs.
-    #[arg(long, env = "VMAFX_OPERATOR_SCORING_ROOTS", value_name = "LIST", value_delimiter = ',',
-          value_parser = scoring_root)]
-    pub scoring_roots: Vec<String>,
+    #[arg(long, env = "VMAFX_OPERATOR_SCORING_ROOTS", value_name = "LIST", default_value = "",
+          value_parser = scoring_roots)]
+    pub scoring_roots: ScoringRoots,
 
     /// Time for a worker to finish its jobs when its Pod is stopped; jobs that are not finished then are handed back.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_DRAIN", value_name = "DURATION", default_value = "5m")]
@@ -227,10 +228,9 @@ impl Settings {
     /// For jobs with `execution: Pod`.
     pub fn job_defaults(&self) -> JobDefaults {
         let workers = &self.workers;
-        let roots = workers.scoring_roots.iter().filter(|root| !root.is_empty()).cloned().collect();
         JobDefaults {
             image: workers.node_image.clone(),
-            roots,
+            roots: workers.scoring_roots.clone(),
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
         }
@@ -251,17 +251,13 @@ impl WorkerArgs {
     }
 }
 
-/// Checks the syntax of a scoring root at start; the node interprets it.
-fn scoring_root(text: &str) -> Result<String, String> {
-    let root = text.trim();
-    let filled = root.replace("{namespace}", "x");
-    if filled.contains(['{', '}']) {
-        return Err("it has an unknown placeholder; use {namespace}".to_owned());
+/// Parses the list at start, so that a wrong root is not found by the first job.
+fn scoring_roots(list: &str) -> Result<ScoringRoots, String> {
+    if list.replace(NAMESPACE_PLACEHOLDER, "").contains(['{', '}']) {
+        return Err(format!("it has an unknown placeholder; use {NAMESPACE_PLACEHOLDER}"));
     }
-    if root.is_empty() || filled.starts_with('/') || filled.contains(':') {
-        return Ok(root.to_owned());
-    }
-    Err("write an absolute directory, https://host/path, s3://bucket/prefix or remote:path".to_owned())
+    ScoringRoots::parse(list, NAMESPACE_PLACEHOLDER)
+        .map_err(|error| format!("{:?}: {}", error.root, error.problem))
 }
 
 impl daemon::DaemonSettings for Settings {
@@ -325,10 +321,12 @@ mod tests {
 
     #[test]
     fn jobs_in_pods_may_read_nothing_by_default() {
-        assert_eq!(settings(&[]).unwrap().job_defaults().roots, Vec::<String>::new());
+        assert!(settings(&[]).unwrap().job_defaults().roots.is_empty());
         let list = "s3://clips/{namespace}/, /media,box:";
         let settings = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
-        assert_eq!(settings.job_defaults().roots, ["s3://clips/{namespace}/", "/media", "box:"]);
+        let roots: Vec<_> =
+            settings.job_defaults().roots.expand("video").iter().map(ToString::to_string).collect();
+        assert_eq!(roots, ["s3://clips/video", "/media", "box:"]);
     }
 
     #[test]
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case("media", "write an absolute directory")]
+    #[case("/media,media", "\"media\": it is neither an absolute path nor an address")]
     #[case("s3://clips/{tenant}", "it has an unknown placeholder; use {namespace}")]
     fn what_is_not_a_root_is_refused(#[case] root: &str, #[case] why: &str) {
         let Err(ParseExit::Invalid(refusal)) = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", root)]) else {

@@ -19,7 +19,7 @@ closed_list! {
         Forgotten,
         /// A ground truth cannot become a training sample; the message says why.
         LabelRefused,
-        /// The controller does not accept a change of the job, which stays as it was; the message says why.
+        /// A change of the job is not accepted, and the job stays as it was; the message says why.
         ChangeRefused,
         /// The job waits for a free slot on a node.
         WaitingForSlot,

@@ -7,10 +7,11 @@
 //! | [`apply`]    | carries out the plan                                                                        |
 //! | [`status`]   | the status that follows; [`outcome`]: how the job ended; [`waiting`]: why it does not run; pure |
 //! | [`render`]   | the Kubernetes Job; [`args`]: the arguments of its container, [`name`]: its name; pure      |
+//! | [`source`]   | what the template of a Kubernetes Job was made from, and whether it follows the spec; pure  |
 //!
-//! The Kubernetes Job is created once and never applied again, because its template cannot be changed. Of the fields that
-//! can be changed, only those that differ are sent. So an object that is shared with another controller, such as Kueue,
-//! has one writer per field, and nothing is sent while nothing changes.
+//! The Kubernetes Job is created and never applied again, because its template cannot be changed: another template is
+//! another Job. Of the fields that can be changed, only those that differ are sent. So an object that is shared with
+//! another controller, such as Kueue, has one writer per field, and nothing is sent while nothing changes.
 
 pub mod apply;
 pub mod args;
@@ -22,6 +23,7 @@ pub mod outcome;
 pub mod plan;
 pub mod render;
 pub mod snapshot;
+pub mod source;
 pub mod status;
 pub mod waiting;
 pub mod watch;
@@ -36,6 +38,7 @@ use self::apply::AppliedPodJob;
 use self::plan::{plan, requeue_after};
 use self::render::JobDefaults;
 use self::snapshot::{BatchJobSnapshot, PodSnapshot};
+use self::source::progress;
 use self::status::status;
 use super::plan::is_final;
 use crate::error::ApiError;
@@ -73,15 +76,21 @@ impl PodJobs {
         let mut attempt = 1;
         loop {
             if let Some(outcome) = self.observe_outcome(job, &mut observed).await? {
-                let status = status(job, &observed, Some(&outcome), None, now);
+                let progress = progress(job, &observed, &self.defaults);
+                let status = status(job, &observed, &progress, Some(&outcome), None, now);
                 return Ok(PodJobPass { status, requeue_after: None });
             }
-            let plan = plan(job, observed.job.as_deref());
+            let progress = progress(job, &observed, &self.defaults);
+            let plan = plan(job, observed.job.as_deref(), &progress);
             tracing::debug!(?plan, "planned the next action");
             match self.apply(job, observed, plan.action).await {
                 Ok(AppliedPodJob::Observed { observed, obstacle }) => {
-                    let status = status(job, &observed, None, obstacle.as_ref(), now);
-                    return Ok(PodJobPass { status, requeue_after: requeue_after(job, obstacle.as_ref()) });
+                    let progress = self::progress(job, &observed, &self.defaults);
+                    let status = status(job, &observed, &progress, None, obstacle.as_ref(), now);
+                    return Ok(PodJobPass {
+                        status,
+                        requeue_after: requeue_after(job, obstacle.as_ref(), now),
+                    });
                 }
                 Ok(AppliedPodJob::Outdated) => return Ok(unchanged()),
                 Err(ApiError::Conflict { .. }) if attempt < MAX_ATTEMPTS => {

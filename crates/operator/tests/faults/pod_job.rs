@@ -1,5 +1,6 @@
-//! A job in a Pod of its own, while the operator is killed at each of its writes.
+//! Jobs in a Pod of their own, while the operator is killed at each of its writes, and after its settings have changed.
 
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
@@ -47,6 +48,83 @@ async fn a_job_is_created_once_and_completes_wherever_the_operator_is_killed(#[c
     assert!(killed >= 3, "at least three writes are expected (created, running, succeeded), not {killed}");
 }
 
+#[tokio::test]
+async fn a_job_outside_the_roots_starts_when_an_operator_permits_them() {
+    let mut fixture = FaultFixture::new(&[("VMAFX_OPERATOR_SCORING_ROOTS", "/media")]).await;
+    let jobs = Api::<VmafxJob>::namespaced(fixture.client(), fixture.namespace.name());
+    let name = "outside";
+    jobs.create(&PostParams::default(), &job(name, "file:///more/r")).await.unwrap();
+    until_accepted(&jobs, name, "InputRefused").await;
+    fixture.operator.kill();
+    let extended = [("VMAFX_OPERATOR_SCORING_ROOTS", "/media,/more")];
+    fixture.operator = fixture.operator_as("extended", &fixture.account, &extended);
+    fixture.operator.ready().await;
+    scored(&fixture, &jobs, name).await;
+}
+
+/// At each of these writes of a replacement the operator is killed.
+#[rstest]
+#[case::before_the_deletion(before, RbacVerb::Delete)]
+#[case::after_the_deletion(after, RbacVerb::Delete)]
+#[case::before_the_creation(before, RbacVerb::Create)]
+#[case::after_the_creation(after, RbacVerb::Create)]
+#[tokio::test]
+async fn a_changed_job_is_replaced_wherever_the_operator_is_killed(
+    #[case] kill: Kill,
+    #[case] verb: RbacVerb,
+) {
+    let mut fixture = FaultFixture::new(&[("VMAFX_OPERATOR_SCORING_ROOTS", "/media")]).await;
+    let (resources, name) =
+        (Api::<VmafxJob>::namespaced(fixture.client(), fixture.namespace.name()), "changed");
+    let jobs = Api::<Job>::namespaced(fixture.client(), fixture.namespace.name());
+    resources.create(&PostParams::default(), &job(name, "file:///media/r")).await.unwrap();
+    until_accepted(&resources, name, "JobCreated").await;
+    let namespace = fixture.namespace.name().to_owned();
+    let of_jobs = RequestMatcher::writes().and(move |request| {
+        request.namespace == namespace && request.resource == "jobs" && request.verb == verb
+    });
+    let fault = fixture.proxy.inject(of_jobs.nth(1), kill(Box::new(fixture.operator.killer())));
+    let change = Patch::Merge(json!({"spec": {"scoring": {"features": ["psnr"]}}}));
+    resources.patch(name, &PatchParams::default(), &change).await.unwrap();
+    wait::until(TIMEOUT, "the write", async || !fault.hits().is_empty()).await.unwrap();
+    drop(fault);
+    fixture.operator.ended().await;
+    fixture.restart().await;
+    wait::until(TIMEOUT, "the changed request", async || {
+        let live = jobs.get(&format!("vmafx-job-{name}")).await.map_err(|error| error.to_string())?;
+        let text = json!(live.spec.unwrap().template).to_string();
+        if text.contains("psnr") { Ok(()) } else { Err(text) }
+    })
+    .await
+    .unwrap();
+    scored(&fixture, &resources, name).await;
+    let job = resources.get(name).await.unwrap();
+    assert_eq!(job.status.unwrap().observed_generation, job.metadata.generation);
+}
+
+/// The reason of its condition `Accepted`.
+fn accepted(job: &VmafxJob) -> Option<&str> {
+    let mut conditions = job.status.as_ref()?.conditions.iter();
+    conditions.find(|one| one.type_ == "Accepted").map(|one| one.reason.as_str())
+}
+
+async fn until_accepted(resources: &Api<VmafxJob>, name: &str, reason: &str) {
+    wait::until(TIMEOUT, &format!("Accepted to be {reason}"), async || {
+        let job = resources.get(name).await.map_err(|error| error.to_string())?;
+        if accepted(&job) == Some(reason) { Ok(()) } else { Err(format!("{:?}", job.status)) }
+    })
+    .await
+    .unwrap();
+}
+
+fn job(name: &str, reference: &str) -> VmafxJob {
+    serde_json::from_value(json!({
+        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": name},
+        "spec": {"reference": reference, "distorted": "file:///media/d", "execution": "Pod"},
+    }))
+    .unwrap()
+}
+
 /// Kills the operator at one write and restarts it. `false`: the job has fewer writes.
 async fn crash(fixture: &mut FaultFixture, kill: Kill, write: usize) -> bool {
     let name = format!("job-{write}");
@@ -61,11 +139,7 @@ async fn crash(fixture: &mut FaultFixture, kill: Kill, write: usize) -> bool {
     let (mark, act) = (fixture.proxy.request_count(), kill(Box::new(fixture.operator.killer())));
     let fault = fixture.proxy.inject(mine.nth(write), act);
     let jobs = Api::<VmafxJob>::namespaced(fixture.client(), fixture.namespace.name());
-    let job = json!({
-        "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": {"name": name},
-        "spec": {"reference": "file:///media/r", "distorted": "file:///media/d", "execution": "Pod"},
-    });
-    jobs.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap();
+    jobs.create(&PostParams::default(), &job(&name, "file:///media/r")).await.unwrap();
     let hit = tokio::select! {
         hit = wait::until(TIMEOUT * 2, "the write", async || !fault.hits().is_empty()) => hit.is_ok(),
         () = scored(fixture, &jobs, &name) => !fault.hits().is_empty(),

@@ -13,7 +13,10 @@ use crate::resources::{message, reason};
 
 #[tokio::test]
 async fn a_score_comes_back_from_the_pod_and_stays_when_the_kubernetes_job_goes() {
-    let fixture = Fixture::with(json!({ "minScore": 0, "reportURI": "s3://clips/a/report.json" })).await;
+    let fixture = Fixture::new().await;
+    let report = fixture.inside_roots("report.json");
+    fixture.create("intro", json!({ "minScore": 0, "reportURI": report }), json!({})).await;
+    fixture.until_reason("Accepted", "JobCreated").await;
     let job = fixture.jobs.get(JOB).await.unwrap();
     let owner = &job.owner_references()[0];
     assert_eq!(
@@ -35,7 +38,7 @@ async fn a_score_comes_back_from_the_pod_and_stays_when_the_kubernetes_job_goes(
     let done = fixture.until_phase(Phase::Succeeded).await;
     let status = done.status.clone().unwrap();
     assert_eq!((status.score, status.passed, status.frames), (Some(0.0), Some(true), Some(48)));
-    assert_eq!(status.report_uri.as_deref(), Some("s3://clips/a/report.json"));
+    assert_eq!(status.report_uri, Some(report));
     assert_eq!(status.scores.as_ref().unwrap().p50.to_bits(), 7.0_f64.to_bits());
     let time = |text: &str| Some(Time(text.parse().unwrap()));
     assert_eq!((status.started_at, status.finished_at), (time(STARTED), time(ENDED)));

@@ -97,12 +97,18 @@ impl Fixture {
     }
 
     pub(crate) async fn create(&self, name: &str, spec: Value, labels: Value) -> VmafxJob {
-        let mut whole = json!({ "reference": "s3://clips/a/r.y4m", "distorted": "s3://clips/a/d.y4m", "execution": "Pod" });
+        let [reference, distorted] = ["r.y4m", "d.y4m"].map(|clip| self.inside_roots(clip));
+        let mut whole = json!({ "reference": reference, "distorted": distorted, "execution": "Pod" });
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         let job = json!({
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name, "labels": labels }, "spec": whole,
         });
         self.resources.create(&PostParams::default(), &serde_json::from_value(job).unwrap()).await.unwrap()
+    }
+
+    /// An address that the operator's scoring roots permit in this namespace.
+    pub(crate) fn inside_roots(&self, name: &str) -> String {
+        format!("s3://clips/{}/{name}", self.namespace.name())
     }
 
     pub(crate) async fn change(&self, patch: Value) {

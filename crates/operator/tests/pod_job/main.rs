@@ -9,8 +9,10 @@ mod changes;
 mod ends;
 mod fixture;
 mod kubelet;
+mod obstacles;
 mod ownership;
 mod queue;
+mod replaced;
 mod writes;
 
 #[path = "../faults/fixture/control_plane.rs"]

@@ -60,7 +60,7 @@ fn steps(reason: Reason) -> Steps {
             "See the node's log (kubectl vmafx logs NAME), and submit the job again under another name.",
         ],
         Reason::InputRefused => &[
-            "The clips must be below the scoring roots: VMAFX_SCORING_ROOTS of the controller.",
+            "The clips must be below the scoring roots: VMAFX_SCORING_ROOTS of the controller, or VMAFX_OPERATOR_SCORING_ROOTS with execution: Pod.",
             "Extend the roots, and the job is submitted by itself; or move the clips and submit another job.",
         ],
         Reason::QuotaExceeded => {

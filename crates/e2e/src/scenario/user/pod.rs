@@ -47,11 +47,16 @@ pub(super) async fn scores(fixture: &UserFixture<'_>) -> Result<()> {
     fixture
         .submit(
             "secret",
-            in_pod(json!({ "reference": "file:///etc/passwd", "distorted": Clips::uri(Clips::GOLDEN[1]) })),
+            in_pod(json!({
+                "reference": "file:///etc/passwd", "distorted": Clips::uri(Clips::GOLDEN[1]), "activeDeadlineSeconds": 5,
+            })),
         )
         .await?;
     let status = fixture.until_phase("secret", Phase::Failed).await?;
-    expect_eq("the reason for a clip outside the scoring roots", failure(&status)?.0, "InputRefused")
+    expect_eq("the reason at the deadline", failure(&status)?.0, "DeadlineExceeded")?;
+    let accepted = status.conditions.iter().find(|one| one.type_ == "Accepted");
+    let refused = accepted.map(|one| one.reason.as_str());
+    expect_eq("the reason for a clip outside the scoring roots", refused, Some("InputRefused"))
 }
 
 pub(super) async fn retried(fixture: &UserFixture<'_>) -> Result<()> {

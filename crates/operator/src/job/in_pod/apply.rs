@@ -8,6 +8,8 @@ use super::PodJobs;
 use super::observe::{ObservedPodJob, key};
 use super::plan::{PodJobAction, foreign_owner, plan, terminating};
 use super::render::render;
+use super::snapshot::BatchJobSnapshot;
+use super::source::{TemplateProgress, progress};
 use super::status::Obstacle;
 use crate::client::requests;
 use crate::error::{ApiError, Retry};
@@ -43,7 +45,8 @@ impl PodJobs {
     ) -> Result<AppliedPodJob, ApiError> {
         let live = observed.job.clone();
         Ok(match (action, live) {
-            (PodJobAction::Create, _) => return self.create(job).await,
+            (PodJobAction::Create, _) => return self.create(job, 0).await,
+            (PodJobAction::Replace, Some(live)) => return self.replace(job, observed, &live).await,
             (PodJobAction::Patch(fields), Some(live)) => {
                 let patched =
                     requests::change::<Job>(&self.client, "update the Job", &live.identity, fields).await?;
@@ -66,6 +69,7 @@ impl PodJobs {
                 PodJobAction::None
                 | PodJobAction::Patch(_)
                 | PodJobAction::Delete
+                | PodJobAction::Replace
                 | PodJobAction::AwaitDeletion
                 | PodJobAction::Refuse,
                 _,
@@ -73,9 +77,40 @@ impl PodJobs {
         })
     }
 
+    /// Deletes the Job and creates another one, if no attempt is under way. The Pods are listed past the cache, because an
+    /// attempt that has just started would be lost, and one that has just succeeded would be repeated.
+    async fn replace(
+        &self,
+        job: &VmafxJob,
+        observed: ObservedPodJob,
+        live: &BatchJobSnapshot,
+    ) -> Result<AppliedPodJob, ApiError> {
+        if !self.is_current(job).await? {
+            return Ok(AppliedPodJob::Outdated);
+        }
+        let observed = ObservedPodJob { pods: self.live_pods(job, live).await?, ..observed };
+        let TemplateProgress::Behind { failed_before } = progress(job, &observed, &self.defaults) else {
+            return Ok(AppliedPodJob::done(observed));
+        };
+        requests::delete::<Job>(&self.client, "delete the Job", &live.identity).await?;
+        self.create(job, failed_before).await
+    }
+
+    /// Whether the resource is as it was cached.
+    async fn is_current(&self, job: &VmafxJob) -> Result<bool, ApiError> {
+        let resource = ObjectKey::of(job);
+        let current = requests::read::<VmafxJob>(&self.client, "read the VmafxJob", &resource).await?;
+        Ok(current.is_some_and(|current| {
+            current.uid() == job.uid()
+                && current.metadata.generation == job.metadata.generation
+                && current.metadata.deletion_timestamp.is_none()
+                && !is_final(&current)
+        }))
+    }
+
     /// Creates the Job, if neither the resource nor the object of that name has changed since the plan was made.
-    async fn create(&self, job: &VmafxJob) -> Result<AppliedPodJob, ApiError> {
-        let desired = match render(job, &self.defaults) {
+    async fn create(&self, job: &VmafxJob, failed_before: i32) -> Result<AppliedPodJob, ApiError> {
+        let desired = match render(job, &self.defaults, failed_before) {
             Ok(desired) => desired,
             Err(error) => {
                 let obstacle = Obstacle {
@@ -86,21 +121,16 @@ impl PodJobs {
             }
         };
         let key = key(job);
-        let resource = ObjectKey::of(job);
-        let current = requests::read::<VmafxJob>(&self.client, "read the VmafxJob", &resource).await?;
-        let is_same = |current: &VmafxJob| {
-            current.uid() == job.uid()
-                && current.metadata.generation == job.metadata.generation
-                && current.metadata.deletion_timestamp.is_none()
-                && !is_final(current)
-        };
-        if !current.as_ref().is_some_and(is_same) {
+        if !self.is_current(job).await? {
             return Ok(AppliedPodJob::Outdated);
         }
         if let Some(live) = self.read(&key).await? {
-            return Ok(match plan(job, Some(&live)).action {
+            return Ok(match plan(job, Some(&live), &TemplateProgress::UpToDate).action {
                 PodJobAction::Refuse => {
                     AppliedPodJob::blocked(ObservedPodJob::default(), foreign_owner(&live))
+                }
+                PodJobAction::AwaitDeletion => {
+                    AppliedPodJob::blocked(self.with_cached_pods(job, None), terminating(&live))
                 }
                 // An earlier pass or another operator created it; the next pass continues with it.
                 _ => AppliedPodJob::done(self.with_cached_pods(job, Some(live))),

@@ -7,13 +7,25 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 use vmafx_api::VmafxJob;
 use vmafx_api::job::Execution;
+use vmafx_job::ScoringRoots;
 
 use super::observe::ObservedPodJob;
+use super::render::{JobDefaults, NAMESPACE_PLACEHOLDER};
 use super::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::job::fixtures;
 
 pub(super) const STARTED: &str = "2026-01-01T00:00:05Z";
 pub(super) const ENDED: &str = "2026-01-01T00:00:09Z";
+
+/// Settings with which every resource of these fixtures can be rendered.
+pub(super) fn defaults() -> JobDefaults {
+    JobDefaults {
+        image: Some("vmafx-node:1".to_owned()),
+        roots: ScoringRoots::parse("/", NAMESPACE_PLACEHOLDER).unwrap(),
+        gpus: crate::node::render::tests::defaults().gpus,
+        plain_registries: String::new(),
+    }
+}
 
 pub(super) fn resource(spec: &Value) -> VmafxJob {
     let mut job = fixtures::job(spec, &Value::Null);

@@ -27,6 +27,13 @@ pub struct ObservedPodJob {
     pub leaving: usize,
 }
 
+impl ObservedPodJob {
+    /// The number of failed Pods that count as attempts: Kubernetes has not removed them.
+    pub(super) fn failed_pods(&self) -> usize {
+        self.pods.iter().filter(|pod| pod.phase == "Failed" && pod.disrupted.is_none()).count()
+    }
+}
+
 impl PodJobs {
     /// What the caches hold.
     pub(super) fn observe(&self, job: &VmafxJob) -> ObservedPodJob {
@@ -60,8 +67,7 @@ impl PodJobs {
         let Some(live) = observed.job.clone().filter(|live| is_owned_by(live, job)) else { return Ok(None) };
         match outcome(&live, &observed.pods) {
             Some(PodJobOutcome::Failed { .. }) => {
-                let pods = self.list_pods(job).await?.into_iter().map(|pod| Arc::new(PodSnapshot::from(pod)));
-                let mut pods: Vec<_> = pods.filter(|pod| pod.is_of(&live)).collect();
+                let mut pods = self.live_pods(job, &live).await?;
                 // A cached Pod that was deleted since still says why it failed.
                 let is_deleted = |cached: &Arc<PodSnapshot>| {
                     pods.iter().all(|pod| pod.identity.uid != cached.identity.uid)
@@ -80,10 +86,17 @@ impl PodJobs {
         Ok(live.map(|job| self.put(job)))
     }
 
-    async fn list_pods(&self, job: &VmafxJob) -> Result<Vec<Pod>, ApiError> {
+    /// The Pods of the Kubernetes Job as the API server has them now.
+    pub(super) async fn live_pods(
+        &self,
+        job: &VmafxJob,
+        live: &BatchJobSnapshot,
+    ) -> Result<Vec<Arc<PodSnapshot>>, ApiError> {
         let api: Api<Pod> = Api::namespaced(self.client.clone(), &job.namespace().unwrap_or_default());
         let labelled = ListParams::default().labels(&format!("{JOB_LABEL}={}", label_value(&job.name_any())));
-        Ok(call("list the Pods of the Job", api.list(&labelled)).await?.items)
+        let pods = call("list the Pods of the Job", api.list(&labelled)).await?.items;
+        let pods = pods.into_iter().map(|pod| Arc::new(PodSnapshot::from(pod)));
+        Ok(pods.filter(|pod| pod.is_of(live)).collect())
     }
 
     /// Caches an answer of the API server, which is at least as new as what the watch has delivered. A Job without our

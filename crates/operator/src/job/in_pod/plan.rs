@@ -11,28 +11,37 @@
 //! | any          | of another owner                          | Refuse                                    | `of_another`              |
 //! | suspended    | none, and a queue is named                | None: the queue would start it            | `held_before_its_queue`   |
 //! | any          | none                                      | Create, suspended if the resource is      | `new`, `held_before`      |
-//! | suspended    | in a queue, or started by another client  | Delete: it would be started again         | `started_against_our_will` |
+//! | suspended    | in a queue                                | Delete: it would be started again         | `held_in_a_queue`         |
+//! | any          | of another spec, no attempt under way     | Replace                                   | `changed_…`               |
+//! | suspended    | started by another client                 | Delete: it would be started again         | `started_against_our_will` |
 //! | suspended    | not suspended                             | Patch: suspend it and annotate it         | `held_while_it_runs`      |
 //! | wanted       | suspended, with our annotation            | Patch: no annotation, resume unless queued | `resumed`                |
 //! | wanted       | another deadline, backoff limit or queue  | Patch                                     | `another_deadline`        |
 //! | any          | anything else                             | None                                      | `there`                   |
 //!
-//! A Job that another client has suspended, as Kueue does, lacks our annotation and stays suspended.
+//! A Job that another client has suspended, as Kueue does, lacks our annotation and stays suspended. A Job of another spec
+//! is kept while an attempt is under way, and if the new spec yields no Job ([`TemplateProgress`]).
 
 use std::time::Duration;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
-use vmafx_api::VmafxJob;
-use vmafx_api::conditions::Reason;
+use vmafx_api::conditions::{JobCondition, Reason};
+use vmafx_api::{ConditionStatus, VmafxJob};
 
-use super::render::{PRIORITY, QUEUE, queue, queue_labels};
+use super::render::{PRIORITY, QUEUE, queue, queue_labels, retries_left};
 use super::snapshot::BatchJobSnapshot;
+use super::source::TemplateProgress;
 use super::status::Obstacle;
+use crate::job::timing::{time_to_live, unaccepted_deadline};
 use crate::reserved::HELD;
 use crate::workload::ResourceOwner;
 
 /// Covers changes that a watch has missed.
 const RESYNC_INTERVAL: Duration = Duration::from_mins(10);
+
+/// A deadline is compared in whole seconds, so that a pass may come a moment too early.
+const MIN_REQUEUE_DELAY: Duration = Duration::from_secs(1);
 
 const DELETION_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -53,6 +62,8 @@ pub enum PodJobAction {
     Patch(Value),
     /// Delete it with its Pods.
     Delete,
+    /// Delete it and create one from the current spec.
+    Replace,
     AwaitDeletion,
     /// Do not touch an object that belongs to another owner.
     Refuse,
@@ -71,15 +82,21 @@ pub enum PodPlanReason {
     SuspendRequested,
     Missing,
     SpecChanged,
+    /// The spec has changed in what only another Job can follow.
+    TemplateChanged,
     UpToDate,
 }
 
-pub fn plan(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> PodJobPlan {
-    let (action, reason) = decide(job, live);
+pub fn plan(job: &VmafxJob, live: Option<&BatchJobSnapshot>, progress: &TemplateProgress) -> PodJobPlan {
+    let (action, reason) = decide(job, live, progress);
     PodJobPlan { action, reason }
 }
 
-fn decide(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> (PodJobAction, PodPlanReason) {
+fn decide(
+    job: &VmafxJob,
+    live: Option<&BatchJobSnapshot>,
+    progress: &TemplateProgress,
+) -> (PodJobAction, PodPlanReason) {
     let (owner, spec) = (ResourceOwner::of(job), &job.spec);
     let ownership = live.map(|live| Ownership::of(&owner, live));
     if spec.cancel {
@@ -96,8 +113,14 @@ fn decide(job: &VmafxJob, live: Option<&BatchJobSnapshot>) -> (PodJobAction, Pod
         (Some(_), Some(Ownership::Predecessor)) => {
             (PodJobAction::AwaitDeletion, PodPlanReason::OwnedByPredecessor)
         }
-        (Some(live), Some(Ownership::Ours)) if spec.suspend => suspend(live, queued),
-        (Some(live), Some(Ownership::Ours)) => update(job, live, queued),
+        (Some(_), Some(Ownership::Ours)) if spec.suspend && queued => {
+            (PodJobAction::Delete, PodPlanReason::QueueWouldStart)
+        }
+        (Some(live), Some(Ownership::Ours)) => match progress {
+            TemplateProgress::Behind { .. } => (PodJobAction::Replace, PodPlanReason::TemplateChanged),
+            _ if spec.suspend => suspend(live),
+            _ => update(job, live, queued),
+        },
         (Some(_), _) => (PodJobAction::Refuse, PodPlanReason::ForeignOwner),
         (None, _) if spec.suspend && queued => (PodJobAction::None, PodPlanReason::QueueWouldStart),
         (None, _) => (PodJobAction::Create, PodPlanReason::Missing),
@@ -124,9 +147,8 @@ impl Ownership {
     }
 }
 
-fn suspend(live: &BatchJobSnapshot, queued: bool) -> (PodJobAction, PodPlanReason) {
+fn suspend(live: &BatchJobSnapshot) -> (PodJobAction, PodPlanReason) {
     match (live.suspended, live.held) {
-        _ if queued => (PodJobAction::Delete, PodPlanReason::QueueWouldStart),
         (true, _) => (PodJobAction::None, PodPlanReason::UpToDate),
         (false, true) => (PodJobAction::Delete, PodPlanReason::StartedDespiteSuspension),
         (false, false) => {
@@ -148,8 +170,9 @@ fn update(job: &VmafxJob, live: &BatchJobSnapshot, queued: bool) -> (PodJobActio
     if live.deadline != job.spec.active_deadline_seconds {
         spec.insert("activeDeadlineSeconds".to_owned(), json!(job.spec.active_deadline_seconds));
     }
-    if live.backoff_limit != Some(job.spec.backoff_limit) {
-        spec.insert("backoffLimit".to_owned(), json!(job.spec.backoff_limit));
+    let retries = retries_left(job, live.failed_before());
+    if live.backoff_limit != Some(retries) {
+        spec.insert("backoffLimit".to_owned(), json!(retries));
     }
     // Kueue does not let the queue of a started Job be changed.
     let desired = queue_labels(job);
@@ -163,14 +186,31 @@ fn update(job: &VmafxJob, live: &BatchJobSnapshot, queued: bool) -> (PodJobActio
     (PodJobAction::Patch(json!({ "metadata": metadata, "spec": spec })), PodPlanReason::SpecChanged)
 }
 
-/// `None` if nothing is left to do.
-pub fn requeue_after(job: &VmafxJob, obstacle: Option<&Obstacle>) -> Option<Duration> {
-    match obstacle {
-        None => (!job.spec.cancel).then_some(RESYNC_INTERVAL),
-        Some(obstacle) if obstacle.is_final => None,
-        Some(Obstacle { reason: Reason::Terminating, .. }) => Some(DELETION_POLL_INTERVAL),
-        Some(_) => Some(OBSTACLE_POLL_INTERVAL),
-    }
+/// `None` if nothing is left to do. A job with an obstacle is looked at again when its deadline passes.
+pub fn requeue_after(job: &VmafxJob, obstacle: Option<&Obstacle>, now: Timestamp) -> Option<Duration> {
+    let poll_interval = match obstacle {
+        None => return (!job.spec.cancel).then_some(RESYNC_INTERVAL),
+        Some(obstacle) if obstacle.is_final => return None,
+        Some(Obstacle { reason: Reason::Terminating, .. }) => DELETION_POLL_INTERVAL,
+        Some(_) => OBSTACLE_POLL_INTERVAL,
+    };
+    let left = obstacle_deadline(job, now).filter(|_| !job.spec.suspend);
+    let left = left.map(|deadline| time_to_live(deadline, now).max(MIN_REQUEUE_DELAY));
+    Some(left.map_or(poll_interval, |left| poll_interval.min(left)))
+}
+
+/// When a job fails that something keeps from having a Kubernetes Job: [`unaccepted_deadline`]. A job that had one, which
+/// was deleted, has the whole time again, because Kubernetes counts it from the start of each Job.
+pub fn obstacle_deadline(job: &VmafxJob, now: Timestamp) -> Option<Timestamp> {
+    let unaccepted = unaccepted_deadline(job)?;
+    let status = job.status.as_ref().filter(|status| status.attempts.is_some());
+    let mut conditions = status.into_iter().flat_map(|status| &status.conditions);
+    let Some(accepted) = conditions.find(|one| one.type_ == JobCondition::Accepted.as_str()) else {
+        return Some(unaccepted);
+    };
+    let since = if accepted.status == ConditionStatus::True { now } else { accepted.last_transition_time.0 };
+    let seconds = SignedDuration::from_secs(job.spec.active_deadline_seconds?);
+    since.checked_add(seconds).ok().map(|deadline| deadline.max(unaccepted))
 }
 
 pub fn terminating(live: &BatchJobSnapshot) -> Obstacle {

@@ -10,17 +10,17 @@ use k8s_openapi::api::core::v1::{Container, EnvVar, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
-use vmafx_job::{InvalidRequest, RunResult};
+use vmafx_job::{AddressDenied, DenialReason, InvalidRequest, RunResult, ScoringRoots};
 
 use super::args::{RESULT_PATH, args, escaped};
 use super::name::{job_name, label_value};
+use super::source::TemplateSource;
 use crate::node::render::GpuResources;
 use crate::render::pod::PLAIN_REGISTRIES;
 use crate::render::{pod_defaults, scratch_limit, template};
-use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, REQUEST};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, SOURCE};
 use crate::webhook::rules::job::vendor;
 use crate::workload::ResourceOwner;
 
@@ -30,7 +30,7 @@ pub const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 pub const PRIORITY: &str = "kueue.x-k8s.io/priority-class";
 
 /// Replaced by the job's namespace in a scoring root.
-const NAMESPACE_PLACEHOLDER: &str = "{namespace}";
+pub const NAMESPACE_PLACEHOLDER: &str = "{namespace}";
 
 /// The operator's settings for jobs that run in a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct JobDefaults {
     /// The image, unless the template names one.
     pub image: Option<String>,
     /// The permitted locations of clips and reports; `{namespace}` is replaced by the namespace of the job.
-    pub roots: Vec<String>,
+    pub roots: ScoringRoots,
     pub gpus: GpuResources,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
@@ -54,6 +54,8 @@ pub enum RenderError {
         "no location is permitted for jobs with execution: Pod: set VMAFX_OPERATOR_SCORING_ROOTS on the operator"
     )]
     NoRoots,
+    #[error("spec.{field}: {}", denial(denied))]
+    OutsideRoots { field: &'static str, denied: AddressDenied },
     #[error("no Kubernetes node offers the backend {0}: use execution: Queue and a node that does")]
     Backend(&'static str),
     #[error("spec.podTemplate: {0}")]
@@ -65,7 +67,8 @@ pub enum RenderError {
 impl RenderError {
     pub fn reason(&self) -> Reason {
         match self {
-            Self::NoRoots => Reason::InputRefused,
+            // The reason of a job that the controller refuses because of its own roots.
+            Self::NoRoots | Self::OutsideRoots { .. } => Reason::InputRefused,
             Self::NoImage | Self::Backend(_) | Self::Template(_) => Reason::Invalid,
             // The reason of a job that the controller rejects.
             Self::Request(_) => Reason::Rejected,
@@ -78,10 +81,22 @@ impl RenderError {
     }
 }
 
-/// The Job as it is sent, untyped: the template may have fields that are newer than our types.
-pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
+fn denial(AddressDenied { address, reason }: &AddressDenied) -> String {
+    match reason {
+        DenialReason::InvalidAddress(problem) => format!("{address} cannot be used: {problem}"),
+        DenialReason::NoRoots | DenialReason::OutsideRoots => format!(
+            "{address} is outside the scoring roots of jobs with execution: Pod in this namespace: use an address \
+             inside them, or have its location added (VMAFX_OPERATOR_SCORING_ROOTS on the operator)"
+        ),
+    }
+}
+
+/// The Job as it is sent, untyped: the template may have fields that are newer than our types. `failed_before` attempts
+/// have failed in Jobs that this one replaces.
+pub fn render(job: &VmafxJob, defaults: &JobDefaults, failed_before: i32) -> Result<Value, RenderError> {
     let (spec, queued) = (&job.spec, queue(job).is_some());
     spec.check_request().map_err(RenderError::Request)?;
+    inside_roots(job, &defaults.roots)?;
     let template = pod_template(job, defaults)?;
     // A queue decides when its Jobs start.
     let held = spec.suspend && !queued;
@@ -90,13 +105,13 @@ pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderErr
             name: Some(job_name(&job.name_any())),
             namespace: job.namespace(),
             labels: Some(labels(job).into_iter().chain(queue_labels(job)).collect()),
-            annotations: Some(annotations(job, held)),
+            annotations: Some(annotations(job, held, failed_before)),
             owner_references: Some(vec![ResourceOwner::of(job).reference()]),
             ..ObjectMeta::default()
         },
         spec: Some(JobSpec {
             suspend: Some(held || queued),
-            backoff_limit: Some(spec.backoff_limit),
+            backoff_limit: Some(retries_left(job, failed_before)),
             active_deadline_seconds: spec.active_deadline_seconds,
             pod_failure_policy: Some(failure_policy()),
             ..JobSpec::default()
@@ -109,16 +124,30 @@ pub fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderErr
     Ok(rendered)
 }
 
-fn annotations(job: &VmafxJob, held: bool) -> BTreeMap<String, String> {
-    let held = held.then(|| (HELD.to_owned(), "true".to_owned()));
-    held.into_iter().chain([(REQUEST.to_owned(), request_digest(job))]).collect()
+/// The retries of a Job that replaces others whose attempts count.
+pub fn retries_left(job: &VmafxJob, failed_before: i32) -> i32 {
+    job.spec.backoff_limit.saturating_sub(failed_before).max(0)
 }
 
-/// Tells the spec from which a template was made from a later one. The template of a Kubernetes Job cannot be changed.
-pub fn request_digest(job: &VmafxJob) -> String {
-    let parts = json!([job.spec.scoring_request(), job.spec.pod_template]);
-    let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(parts.to_string()).into();
-    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
+/// Checks the texts of the addresses, as the controller does. A Pod checks again what they lead to.
+fn inside_roots(job: &VmafxJob, roots: &ScoringRoots) -> Result<(), RenderError> {
+    if roots.is_empty() {
+        return Err(RenderError::NoRoots);
+    }
+    let (spec, namespace) = (&job.spec, job.namespace().unwrap_or_default());
+    let clips = [("reference", &spec.reference), ("distorted", &spec.distorted)];
+    let report = spec.report_uri.iter().map(|uri| ("reportURI", uri));
+    for (field, address) in clips.into_iter().chain(report) {
+        let checked = roots.check_address(&namespace, address);
+        checked.map_err(|denied| RenderError::OutsideRoots { field, denied })?;
+    }
+    Ok(())
+}
+
+fn annotations(job: &VmafxJob, held: bool, failed_before: i32) -> BTreeMap<String, String> {
+    let held = held.then(|| (HELD.to_owned(), "true".to_owned()));
+    let source = TemplateSource::of(job, failed_before).annotation();
+    held.into_iter().chain([(SOURCE.to_owned(), source)]).collect()
 }
 
 /// The Kueue queue that the labels of the resource name.
@@ -175,7 +204,7 @@ fn failure_policy() -> PodFailurePolicy {
 /// Our template with the user's merged over it. The labels that select its Pods, `restartPolicy: Never` and the scoring
 /// roots always stay ours.
 fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
-    let environment = environment(job, defaults)?;
+    let environment = environment(job, defaults);
     let rendered = PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels(job)), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
@@ -226,15 +255,13 @@ fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result
     })
 }
 
-fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Result<Vec<EnvVar>, RenderError> {
-    if defaults.roots.is_empty() {
-        return Err(RenderError::NoRoots);
-    }
-    let roots = defaults.roots.join(",").replace(NAMESPACE_PLACEHOLDER, &job.namespace().unwrap_or_default());
-    Ok(vec![
+fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Vec<EnvVar> {
+    let roots = defaults.roots.expand(&job.namespace().unwrap_or_default());
+    let roots = roots.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    vec![
         pod_defaults::variable("VMAFX_BACKEND", job.spec.backend.name()),
         pod_defaults::variable("VMAFX_SCORING_ROOTS", escaped(&roots)),
-    ])
+    ]
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt as _;
 
 use super::render::{PRIORITY, QUEUE};
+use super::source::TemplateSource;
 use crate::key::ObjectKey;
-use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, REQUEST};
+use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL};
 use crate::runtime::{Cached, ObjectIdentity};
 use crate::workload::ControllerRef;
 
@@ -20,8 +21,8 @@ pub struct BatchJobSnapshot {
     pub suspended: bool,
     /// Whether it has the annotation by which the operator marks a Job that it suspended.
     pub held: bool,
-    /// The digest of the spec that the template was made from; `None` if an older operator made it.
-    pub request: Option<String>,
+    /// What the template was made from; `None` if that is not known.
+    pub source: Option<TemplateSource>,
     /// The labels of Kueue: queue and priority class.
     pub queue: [Option<String>; 2],
     pub backoff_limit: Option<i32>,
@@ -61,7 +62,7 @@ impl From<Job> for BatchJobSnapshot {
             terminating: job.metadata.deletion_timestamp.is_some(),
             suspended: spec.suspend.unwrap_or_default(),
             held: job.annotations().get(HELD).is_some_and(|value| value == "true"),
-            request: job.annotations().get(REQUEST).cloned(),
+            source: TemplateSource::of_live(&job),
             queue: [QUEUE, PRIORITY].map(|label| job.labels().get(label).cloned()),
             backoff_limit: spec.backoff_limit,
             deadline: spec.active_deadline_seconds,
@@ -76,6 +77,13 @@ impl From<Job> for BatchJobSnapshot {
                 at: condition.last_transition_time.as_ref().map(|time| time.0),
             }),
         }
+    }
+}
+
+impl BatchJobSnapshot {
+    /// Failed attempts of the Jobs before this one.
+    pub fn failed_before(&self) -> i32 {
+        self.source.as_ref().map_or(0, |source| source.failed_before)
     }
 }
 

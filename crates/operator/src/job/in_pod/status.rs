@@ -9,16 +9,15 @@ use vmafx_job::{CancelCause, ScoreResult};
 
 use super::observe::ObservedPodJob;
 use super::outcome::{PodJobOutcome, newest};
-use super::render::request_digest;
+use super::plan::obstacle_deadline;
 use super::snapshot::{AgentState, BatchJobSnapshot};
+use super::source::TemplateProgress;
 use super::waiting::running;
 use crate::conditions::{ConditionState, whole_second};
 use crate::job::conditions::{JobConditions, RESUME_MESSAGE, SUSPENDED_MESSAGE};
 use crate::job::plan::cancel_text;
-use crate::job::status::{completed, passed};
-
-/// Added to the message of a job whose spec changed after its Kubernetes Job was created.
-const NOT_USED: &str = "the last change of the spec is not used, because a Kubernetes Job keeps its template; create a new VmafxJob";
+use crate::job::status::{completed, is_over, passed};
+use crate::job::update::{NEXT_ATTEMPT, TOO_LATE};
 
 /// Why there is no Kubernetes Job for a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,16 +35,20 @@ impl Obstacle {
     }
 }
 
+/// `progress`: how far the Kubernetes Job follows the spec.
 pub fn status(
     job: &VmafxJob,
     observed: &ObservedPodJob,
+    progress: &TemplateProgress,
     outcome: Option<&PodJobOutcome>,
     obstacle: Option<&Obstacle>,
     now: Timestamp,
 ) -> VmafxJobStatus {
-    let is_honoured = observed.job.as_ref().is_none_or(|live| is_of_spec(live, job));
-    let status = conditions(job, observed, outcome, obstacle).into_status(job, now);
-    let status = if is_honoured { status } else { without_last_change(status, job) };
+    let is_honoured = *progress == TemplateProgress::UpToDate;
+    let before = job.status.as_ref().and_then(|status| status.observed_generation);
+    let status = conditions(job, observed, progress, outcome, obstacle, now).into_status(job, now);
+    let observed_generation = if is_honoured { status.observed_generation } else { before };
+    let status = VmafxJobStatus { observed_generation, ..status };
     let status = with_details(status, observed);
     match outcome {
         Some(PodJobOutcome::Scored { score, at }) => {
@@ -57,52 +60,35 @@ pub fn status(
         Some(PodJobOutcome::Failed { at, .. }) => {
             VmafxJobStatus { finished_at: Some(time(at.unwrap_or(now))), ..status }
         }
-        None if job.spec.cancel || obstacle.is_some_and(|one| one.is_final) => {
-            VmafxJobStatus { finished_at: Some(time(now)), ..status }
-        }
-        None => VmafxJobStatus { finished_at: None, ..status },
+        None => VmafxJobStatus { finished_at: is_over(&status).then(|| time(now)), ..status },
     }
-}
-
-/// Whether the template was made from the current spec, as far as it is known.
-fn is_of_spec(live: &BatchJobSnapshot, job: &VmafxJob) -> bool {
-    live.request.as_ref().is_none_or(|request| *request == request_digest(job))
-}
-
-/// The status of a job whose Kubernetes Job was made from an earlier spec.
-fn without_last_change(status: VmafxJobStatus, job: &VmafxJob) -> VmafxJobStatus {
-    let before = job.status.as_ref().and_then(|status| status.observed_generation);
-    let message = status.message.into_iter().chain([NOT_USED.to_owned()]).collect::<Vec<_>>().join("; ");
-    VmafxJobStatus { observed_generation: before, message: Some(message), ..status }
 }
 
 fn conditions(
     job: &VmafxJob,
     observed: &ObservedPodJob,
+    progress: &TemplateProgress,
     outcome: Option<&PodJobOutcome>,
     obstacle: Option<&Obstacle>,
+    now: Timestamp,
 ) -> JobConditions {
     let finished = ConditionState::unmet(Reason::Finished, "");
-    let accepted = |otherwise: Reason| match &observed.job {
-        Some(live) => {
-            let message = format!("the Kubernetes Job {} runs it", live.identity.key.name);
-            ConditionState::met(Reason::JobCreated, message)
-        }
-        None => ConditionState::unmet(otherwise, ""),
-    };
     match (outcome, obstacle) {
-        (Some(PodJobOutcome::Scored { score, .. }), _) => {
-            JobConditions::scored(accepted(Reason::Finished), completed(job, score.score), finished)
-        }
-        (Some(PodJobOutcome::Failed { reason, message, .. }), _) => {
-            JobConditions::failed(accepted(Reason::Finished), *reason, message, finished)
-        }
+        (Some(outcome), _) => ended(job, accepted(observed, progress, Reason::Finished), progress, outcome),
         (None, _) if job.spec.cancel => {
-            let message = cancel_text(CancelCause::Requested);
-            JobConditions::failed(accepted(Reason::Cancelled), Reason::Cancelled, message, finished)
+            let accepted = accepted(observed, progress, Reason::Cancelled);
+            JobConditions::failed(accepted, Reason::Cancelled, cancel_text(CancelCause::Requested), finished)
         }
         (None, Some(Obstacle { reason, message, is_final: true })) => {
             JobConditions::failed(ConditionState::unmet(*reason, message), *reason, message, finished)
+        }
+        (None, Some(Obstacle { reason, message, .. }))
+            if !job.spec.suspend && obstacle_deadline(job, now).is_some_and(|deadline| deadline <= now) =>
+        {
+            let late =
+                format!("the operator could not create the Kubernetes Job before the deadline: {message}");
+            let accepted = ConditionState::unmet(*reason, message);
+            JobConditions::failed(accepted, Reason::DeadlineExceeded, late, finished)
         }
         (None, Some(Obstacle { reason, message, .. })) => JobConditions::open(
             ConditionState::unmet(*reason, message),
@@ -119,9 +105,53 @@ fn conditions(
                 Some(live) => running(job, live, observed),
                 None => ConditionState::unmet(Reason::Reconciling, ""),
             };
-            JobConditions::open(accepted(Reason::Reconciling), running, suspended(job, observed))
+            let running = match progress {
+                TemplateProgress::NextAttempt => with_note(running, NEXT_ATTEMPT),
+                _ => running,
+            };
+            let accepted = accepted(observed, progress, Reason::Reconciling);
+            JobConditions::open(accepted, running, suspended(job, observed))
         }
     }
+}
+
+/// `Accepted` of a job with a Kubernetes Job; without one it has the other reason.
+fn accepted(observed: &ObservedPodJob, progress: &TemplateProgress, otherwise: Reason) -> ConditionState {
+    let Some(live) = &observed.job else { return ConditionState::unmet(otherwise, "") };
+    let name = &live.identity.key.name;
+    match progress {
+        TemplateProgress::Refused(problem) => {
+            let message = format!("the Kubernetes Job {name} runs it, but not its last change: {problem}");
+            ConditionState::met(Reason::ChangeRefused, message)
+        }
+        _ => ConditionState::met(Reason::JobCreated, format!("the Kubernetes Job {name} runs it")),
+    }
+}
+
+fn ended(
+    job: &VmafxJob,
+    accepted: ConditionState,
+    progress: &TemplateProgress,
+    outcome: &PodJobOutcome,
+) -> JobConditions {
+    let finished = ConditionState::unmet(Reason::Finished, "");
+    let noted = |state| match progress {
+        TemplateProgress::UpToDate => state,
+        _ => with_note(state, TOO_LATE),
+    };
+    match outcome {
+        PodJobOutcome::Scored { score, .. } => {
+            JobConditions::scored(accepted, noted(completed(job, score.score)), finished)
+        }
+        PodJobOutcome::Failed { reason, message, .. } => {
+            let failed = noted(ConditionState::met(*reason, message));
+            JobConditions::failed(accepted, failed.reason, failed.message, finished)
+        }
+    }
+}
+
+fn with_note(state: ConditionState, note: &str) -> ConditionState {
+    ConditionState { message: format!("{}; {note}", state.message), ..state }
 }
 
 fn suspended(job: &VmafxJob, observed: &ObservedPodJob) -> ConditionState {
@@ -156,7 +186,8 @@ fn with_details(status: VmafxJobStatus, observed: &ObservedPodJob) -> VmafxJobSt
 /// disrupted is no attempt.
 fn attempts(live: &BatchJobSnapshot, observed: &ObservedPodJob) -> i32 {
     let started = observed.pods.iter().filter(|pod| pod.disrupted.is_none()).count();
-    i32::try_from(started).unwrap_or(i32::MAX).max(live.failed + live.active + live.succeeded)
+    let started = i32::try_from(started).unwrap_or(i32::MAX).max(live.failed + live.active + live.succeeded);
+    live.failed_before().saturating_add(started)
 }
 
 fn scored(status: VmafxJobStatus, job: &VmafxJob, score: &ScoreResult) -> VmafxJobStatus {

@@ -31,16 +31,15 @@ pub fn running(job: &VmafxJob, live: &BatchJobSnapshot, observed: &ObservedPodJo
 }
 
 /// Whether Kubernetes will replace a failed Pod. It takes a moment to record that it will not.
-fn is_retried(live: &BatchJobSnapshot, observed: &ObservedPodJob, last: &PodSnapshot) -> bool {
+pub(super) fn is_retried(live: &BatchJobSnapshot, observed: &ObservedPodJob, last: &PodSnapshot) -> bool {
     let is_permanent = match &last.agent {
         AgentState::Terminated(ended) => {
             [RunResult::EXIT_FINAL, RunResult::EXIT_USAGE].map(i32::from).contains(&ended.exit_code)
         }
         _ => false,
     };
-    let failed = observed.pods.iter().filter(|pod| pod.phase == "Failed" && pod.disrupted.is_none()).count();
     let allowed = usize::try_from(live.backoff_limit.unwrap_or_default()).unwrap_or_default();
-    !live.ending && !is_permanent && failed <= allowed
+    !live.ending && !is_permanent && observed.failed_pods() <= allowed
 }
 
 fn suspended(job: &VmafxJob) -> ConditionState {

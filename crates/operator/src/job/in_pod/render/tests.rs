@@ -3,14 +3,23 @@
 use rstest::rstest;
 
 use super::*;
+use crate::job::in_pod::fixtures;
 
 fn defaults() -> JobDefaults {
     JobDefaults {
         image: Some("vmafx-node:1".to_owned()),
-        roots: vec!["s3://clips/{namespace}/".to_owned(), "/media".to_owned()],
-        gpus: crate::node::render::tests::defaults().gpus,
-        plain_registries: String::new(),
+        roots: roots("s3://clips/{namespace}/,/media,https://host"),
+        ..fixtures::defaults()
     }
+}
+
+fn roots(list: &str) -> ScoringRoots {
+    ScoringRoots::parse(list, NAMESPACE_PLACEHOLDER).unwrap()
+}
+
+/// The first Job of a resource.
+fn render(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
+    super::render(job, defaults, 0)
 }
 
 fn job(spec: Value) -> VmafxJob {
@@ -143,14 +152,22 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
     assert_eq!(template["metadata"]["labels"]["team"], "codec");
     assert_eq!((&pod["restartPolicy"], &pod["nodeSelector"]["disk"]), (&json!("Never"), &json!("ssd")));
     assert_eq!((&agent(&job)["image"], &pod["inventedNextYear"]), (&json!("mine:2"), &json!(true)));
-    assert_eq!(variable(&job, "VMAFX_SCORING_ROOTS"), Some("s3://clips/video/,/media"));
+    assert_eq!(variable(&job, "VMAFX_SCORING_ROOTS"), Some("s3://clips/video,/media,https://host/"));
     assert_eq!((variable(&job, "A"), pod["volumes"].as_array().unwrap().len()), (Some("b"), 2));
     assert_eq!(pod["containers"][1]["name"], "exporter");
 }
 
 #[rstest]
-#[case::no_roots(json!({}), JobDefaults { roots: Vec::new(), ..defaults() }, Reason::InputRefused, false,
+#[case::no_roots(json!({}), JobDefaults { roots: ScoringRoots::default(), ..defaults() }, Reason::InputRefused, false,
     "no location is permitted for jobs with execution: Pod: set VMAFX_OPERATOR_SCORING_ROOTS on the operator")]
+#[case::reference_outside(json!({ "reference": "s3://clips/others/r.y4m?a=b" }), defaults(), Reason::InputRefused, false,
+    "spec.reference: \"s3://clips/others/r.y4m\" cannot be used: it has a ? or # that is not permitted there: encode it as %3F or %23")]
+#[case::distorted_outside(json!({ "distorted": "/etc/passwd" }), defaults(), Reason::InputRefused, false,
+    "spec.distorted: \"/etc/passwd\" is outside the scoring roots of jobs with execution: Pod in this namespace: use an \
+     address inside them, or have its location added (VMAFX_OPERATOR_SCORING_ROOTS on the operator)")]
+#[case::report_outside(json!({ "reportURI": "/mediax/r.json" }), defaults(), Reason::InputRefused, false,
+    "spec.reportURI: \"/mediax/r.json\" is outside the scoring roots of jobs with execution: Pod in this namespace: use an \
+     address inside them, or have its location added (VMAFX_OPERATOR_SCORING_ROOTS on the operator)")]
 #[case::no_image(json!({}), JobDefaults { image: None, ..defaults() }, Reason::Invalid, false,
     "no image: set it for the container agent in spec.podTemplate, or VMAFX_OPERATOR_NODE_IMAGE on the operator")]
 #[case::no_such_machine(json!({ "backend": "metal" }), defaults(), Reason::Invalid, true,
@@ -188,4 +205,13 @@ fn registries_without_tls_are_told_and_may_be_chosen_anew() {
     let env = json!([{ "name": "VMAFX_OCI_PLAIN_HTTP", "value": "other:5000" }]);
     let template = json!({ "spec": { "containers": [{ "name": "agent", "env": env }] } });
     assert_eq!(registries(json!({ "podTemplate": template })).as_deref(), Some("other:5000"));
+}
+
+#[test]
+fn a_job_that_replaces_another_has_the_retries_that_are_left() {
+    let retries = |failed_before| {
+        let job = super::render(&job(json!({ "backoffLimit": 2 })), &defaults(), failed_before).unwrap();
+        job["spec"]["backoffLimit"].clone()
+    };
+    assert_eq!([0, 1, 2, 3].map(retries), [json!(2), json!(1), json!(0), json!(0)]);
 }

@@ -6,10 +6,11 @@ use vmafx_api::job::Phase;
 
 use super::*;
 use crate::job::in_pod::fixtures::{
-    ENDED, STARTED, agent, end, ended, failure, job, observed, pod, resource, score, specified,
+    ENDED, STARTED, agent, defaults, end, ended, failure, job, observed, pod, resource, score, specified,
 };
 use crate::job::in_pod::outcome::outcome;
 use crate::job::in_pod::snapshot::PodSnapshot;
+use crate::job::in_pod::source::{TemplateSource, progress};
 
 const NOW: &str = "2026-01-01T00:01:00Z";
 
@@ -23,7 +24,8 @@ fn made(spec: &Value, observed: &ObservedPodJob) -> VmafxJobStatus {
 
 fn made_of(resource: &VmafxJob, observed: &ObservedPodJob) -> VmafxJobStatus {
     let outcome = observed.job.as_ref().and_then(|job| outcome(job, &observed.pods));
-    status(resource, observed, outcome.as_ref(), None, at(NOW))
+    let progress = progress(resource, observed, &defaults());
+    status(resource, observed, &progress, outcome.as_ref(), None, at(NOW))
 }
 
 fn condition(status: &VmafxJobStatus, type_: JobCondition) -> (ConditionStatus, &str, &str) {
@@ -178,7 +180,7 @@ fn what_stands_in_the_way_is_said(
     #[case] failed: ConditionStatus,
 ) {
     let obstacle = Obstacle { is_final, ..Obstacle::new(Reason::Invalid, "no image") };
-    let status = status(&resource(&json!({})), &ObservedPodJob::default(), None, Some(&obstacle), at(NOW));
+    let status = obstructed(&resource(&json!({})), &obstacle, NOW);
     assert_eq!((status.phase, status.message.as_deref()), (Some(phase), Some("no image")));
     assert_eq!(condition(&status, JobCondition::Accepted), (ConditionStatus::False, "Invalid", "no image"));
     assert_eq!(
@@ -197,25 +199,72 @@ fn the_same_facts_give_the_same_status_later_and_moving_words_are_kept() {
     resource.status = Some(first.clone());
     let backing_off = pod(1, &waiting("ImagePullBackOff", "Back-off pulling image"));
     let later = observed(Some(job(&json!({ "active": 1 }))), vec![backing_off]);
-    let second = status(&resource, &later, None, None, at("2026-01-01T00:09:00Z"));
+    let second =
+        status(&resource, &later, &TemplateProgress::UpToDate, None, None, at("2026-01-01T00:09:00Z"));
     assert_eq!(second, first);
 }
 
+fn obstructed(resource: &VmafxJob, obstacle: &Obstacle, now: &str) -> VmafxJobStatus {
+    let (observed, progress) = (ObservedPodJob::default(), TemplateProgress::UpToDate);
+    status(resource, &observed, &progress, None, Some(obstacle), at(now))
+}
+
+#[rstest]
+#[case::in_time(json!({ "activeDeadlineSeconds": 60 }), "2026-01-01T00:00:59Z", Phase::Pending, "Unfinished")]
+#[case::too_late(json!({ "activeDeadlineSeconds": 60 }), "2026-01-01T00:01:00Z", Phase::Failed, "DeadlineExceeded")]
+#[case::endless(json!({}), "2026-01-01T00:01:00Z", Phase::Pending, "Unfinished")]
+#[case::suspended(json!({ "activeDeadlineSeconds": 60, "suspend": true }), "2026-01-01T00:01:00Z", Phase::Pending, "Unfinished")]
+fn an_obstacle_ends_the_job_at_its_deadline(
+    #[case] spec: Value,
+    #[case] now: &str,
+    #[case] phase: Phase,
+    #[case] reason: &str,
+) {
+    let mut resource = resource(&spec);
+    resource.metadata.creation_timestamp = Some(Time(at("2026-01-01T00:00:00Z")));
+    let status = obstructed(&resource, &Obstacle::new(Reason::InputRefused, "outside"), now);
+    assert_eq!((status.phase, condition(&status, JobCondition::Failed).1), (Some(phase), reason));
+    assert_eq!(
+        condition(&status, JobCondition::Accepted),
+        (ConditionStatus::False, "InputRefused", "outside")
+    );
+    assert_eq!(status.finished_at.is_some(), phase == Phase::Failed);
+}
+
 #[test]
-fn a_spec_that_changed_after_the_job_was_created_is_not_claimed() {
-    let running = running();
-    let with_request = |request: Option<String>| {
-        let live = BatchJobSnapshot { request, ..job(&json!({ "active": 1 })) };
-        observed(Some(live), vec![pod(1, &running)])
+fn a_change_that_is_not_used_is_not_claimed() {
+    let before = TemplateSource::of(&resource(&json!({})), 0);
+    let live = || BatchJobSnapshot { source: Some(before.clone()), ..job(&json!({ "active": 1 })) };
+    let runs = observed(Some(live()), vec![pod(1, &running())]);
+    let ended = observed(Some(live()), vec![pod(1, &ended("Succeeded", 0, "Completed", &score(80.0)))]);
+    let made = |spec: Value, observed: &ObservedPodJob| {
+        let mut changed = resource(&spec);
+        changed.status = serde_json::from_value(json!({ "observedGeneration": 1 })).unwrap();
+        made_of(&changed, observed)
     };
-    let changed = resource(&json!({ "scoring": { "features": ["psnr"] } }));
-    let of_before = request_digest(&resource(&json!({})));
-    let cases = [(None, Some(2)), (Some(request_digest(&changed)), Some(2)), (Some(of_before), None)];
-    for (request, generation) in cases {
-        let status = made_of(&changed, &with_request(request));
-        assert_eq!(status.observed_generation, generation);
-        assert_eq!(status.message.unwrap().ends_with(NOT_USED), generation.is_none());
-    }
-    let other_limits = resource(&json!({ "backoffLimit": 9, "priority": 4, "groundTruth": 5 }));
-    assert_eq!(request_digest(&other_limits), request_digest(&resource(&json!({}))));
+    let features = || json!({ "scoring": { "features": ["psnr"] } });
+    let status = made(features(), &runs);
+    assert_eq!(
+        (status.observed_generation, status.message.unwrap()),
+        (Some(1), format!("Pod p1 on k8s-1 is scoring the clips; {NEXT_ATTEMPT}"))
+    );
+    let status = made(features(), &ended);
+    assert_eq!(
+        (status.observed_generation, status.message.unwrap()),
+        (Some(1), format!("the score is 80.000; {TOO_LATE}"))
+    );
+    let status = made(json!({ "reportURI": "s3://others/r.json" }), &runs);
+    let (_, reason, message) = condition(&status, JobCondition::Accepted);
+    assert_eq!((status.observed_generation, reason), (Some(1), "ChangeRefused"));
+    assert!(message.contains("not its last change: spec.reportURI"), "{message}");
+    assert_eq!(status.message.as_deref(), Some(message));
+    assert_eq!(made(json!({ "priority": 3 }), &runs).observed_generation, Some(2));
+}
+
+#[test]
+fn attempts_of_a_replaced_job_count() {
+    let source = TemplateSource::of(&resource(&json!({})), 2);
+    let live = BatchJobSnapshot { source: Some(source), ..job(&json!({ "active": 1 })) };
+    let status = made(&json!({}), &observed(Some(live), vec![pod(1, &running())]));
+    assert_eq!(status.attempts, Some(3));
 }
