@@ -36,8 +36,8 @@ impl TemplateSource {
     pub fn of(job: &VmafxJob, failed_before: i32) -> Self {
         let digest = |template: &_| {
             let text = serde_json::to_string(template).unwrap_or_default();
-            let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = Sha256::digest(text).into();
-            format!("{:016x}", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+            let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(text).into();
+            format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
         };
         Self {
             request: job.spec.scoring_request(),
@@ -90,13 +90,11 @@ fn failed_attempts(live: &BatchJobSnapshot, observed: &ObservedPodJob) -> i32 {
 /// Whether the Job was made from another spec. One of an unknown source was made from the spec that the status has
 /// observed, so that a new release of the operator replaces no Job whose resource has not changed.
 fn is_changed(job: &VmafxJob, live: &BatchJobSnapshot) -> bool {
-    match &live.source {
-        Some(source) => *source != TemplateSource::of(job, source.failed_before),
-        None => {
-            let observed = job.status.as_ref().and_then(|status| status.observed_generation);
-            observed.is_some_and(|observed| Some(observed) < job.metadata.generation)
-        }
+    if let Some(source) = &live.source {
+        return *source != TemplateSource::of(job, source.failed_before);
     }
+    let observed = job.status.as_ref().and_then(|status| status.observed_generation);
+    observed.is_some_and(|observed| Some(observed) < job.metadata.generation)
 }
 
 /// Whether an attempt runs, or has ended in a way that ends the job.

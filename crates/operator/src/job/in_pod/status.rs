@@ -150,8 +150,9 @@ fn ended(
     }
 }
 
-fn with_note(state: ConditionState, note: &str) -> ConditionState {
-    ConditionState { message: format!("{}; {note}", state.message), ..state }
+fn with_note(mut state: ConditionState, note: &str) -> ConditionState {
+    state.message = format!("{}; {note}", state.message);
+    state
 }
 
 fn suspended(job: &VmafxJob, observed: &ObservedPodJob) -> ConditionState {
