@@ -104,6 +104,10 @@ impl Scorer {
         })
     }
 
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
     /// Scores a request. Cancelled at any point, it returns soon and leaves nothing behind.
     pub async fn score(
         &self,

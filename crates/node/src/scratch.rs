@@ -23,6 +23,7 @@ mod agent_directory;
 mod byte_size;
 mod files;
 mod quota;
+mod room;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -31,7 +31,7 @@ pub struct AgentConfig {
 
 #[derive(Debug)]
 pub struct RunningNode {
-    /// Ready while the node is registered.
+    /// Ready while the node is registered and its scratch volume has room.
     pub readiness: Readiness,
     /// Address of the health and metrics pages.
     pub http: Option<SocketAddr>,
@@ -103,6 +103,9 @@ pub async fn run(
     let metrics = NodeMetrics::new(&mut registry, backend, i64::from(settings.slots));
     let readiness = Readiness::new(tasks.shutdown());
     let registered = readiness.gate("controller", "has not registered this node");
+    let room = readiness.gate("scratch", "not checked yet");
+    room.open();
+    tasks.service("scratch", opened.0.scratch().clone().watch_room(room, tasks.shutdown()));
     let device = identity.capability.device.clone();
     // Before the first job is pulled: a node whose health nobody can check must not start.
     let listener = listen("VMAFX_HTTP_ADDR", http).await?;

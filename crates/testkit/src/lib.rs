@@ -18,5 +18,6 @@ pub mod s3;
 pub mod script;
 pub mod seed;
 pub mod shell;
+pub mod small_volume;
 pub mod tcp_proxy;
 pub mod wait;

@@ -1,6 +1,6 @@
 //! The limit on the space of this process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::byte_size::ByteSize;
+use super::room::VolumeSpace;
 
 /// Space is counted in blocks, because a semaphore hands out at most 2^32 permits at a time.
 const BLOCK_BYTES: u64 = 64 << 10;
@@ -65,7 +66,7 @@ impl ScratchQuota {
     /// The space that a job has if it is alone: the limit, or the size of the file system if that is smaller.
     pub(super) fn capacity(&self) -> u64 {
         let limit = u64::from(self.blocks) * BLOCK_BYTES;
-        volume_size(&self.directory).map_or(limit, |size| limit.min(size))
+        self.volume().map_or(limit, |volume| limit.min(volume.size))
     }
 
     pub(super) fn reserved(&self) -> u64 {
@@ -96,24 +97,27 @@ impl ScratchQuota {
             .and_then(Result::ok)
             .ok_or(ScratchFull::HeldByOthers { needs: bytes, waited: wait })?;
         let reservation = Reservation { permit: Some(permit) };
-        match rustix::fs::statvfs(&self.directory).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize)) {
-            Ok(free) if free < bytes => Err(match volume_size(&self.directory) {
-                Some(size) if size < needs => ScratchFull::ExceedsVolume { needs, size },
-                _ => ScratchFull::DiskFull { needs: bytes, free },
+        match self.volume() {
+            Some(VolumeSpace { size, free }) if free < bytes => Err(if size < needs {
+                ScratchFull::ExceedsVolume { needs, size }
+            } else {
+                ScratchFull::DiskFull { needs: bytes, free }
             }),
             _ => Ok(reservation),
         }
+    }
+
+    /// The file system of the scratch directory, if it can be asked.
+    pub(super) fn volume(&self) -> Option<VolumeSpace> {
+        let stat = rustix::fs::statvfs(&self.directory).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        Some(VolumeSpace { size: bytes(stat.f_blocks), free: bytes(stat.f_bavail) })
     }
 }
 
 /// The space that a file of this length reserves.
 pub(super) const fn occupied(length: u64) -> u64 {
     length.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES)
-}
-
-fn volume_size(directory: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(directory).ok()?;
-    Some(stat.f_blocks.saturating_mul(stat.f_frsize))
 }
 
 impl Reservation {
@@ -200,7 +204,7 @@ mod tests {
     async fn a_full_file_system_is_reported() {
         let quota = ScratchQuota::new(u64::MAX / 2, std::env::temp_dir());
         let too_large = quota.reserve(1 << 47, 0, WAIT).await.unwrap_err();
-        let size = volume_size(&std::env::temp_dir()).unwrap();
+        let size = quota.volume().unwrap().size;
         assert_eq!(too_large, ScratchFull::ExceedsVolume { needs: 1 << 47, size });
         let most = quota.reserve(size - (1 << 20), 0, WAIT).await.unwrap_err();
         assert!(matches!(most, ScratchFull::DiskFull { .. }), "other files are there: {most}");

@@ -1,5 +1,6 @@
 //! A controller and nodes as child processes, and clips.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -81,6 +82,21 @@ impl Harness {
             .env("VMAFX_HTTP_ADDR", "0")
             .env("VMAFX_LOG_LEVEL", "warn")
             .current_dir(directory)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        Node(child)
+    }
+
+    /// A node with this scratch directory that serves its health pages at the address.
+    pub(crate) fn node_with_pages(&self, scratch: &Path, pages: SocketAddr) -> Node {
+        let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
+            .args(["--controller-addr", &self.controller.grpc().to_string(), "--node-id", "node-0"])
+            .arg("--scratch-dir")
+            .arg(scratch)
+            .env("VMAFX_HTTP_ADDR", pages.to_string())
+            .env("VMAFX_LOG_LEVEL", "warn")
+            .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
