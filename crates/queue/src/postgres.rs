@@ -14,6 +14,7 @@
 //! | `horizon`  | the transactions that a reader waits for                                       |
 //! | `lives`    | the lives of the store, by which a cursor notices a restore                    |
 //! | `room`     | what is refused while the database is full                                     |
+//! | `reserve`  | space that is held for the ends of jobs                                        |
 //! | `sweep`    | the end of leases, sessions and deadlines                                      |
 //! | `announce` | announcements to other controllers                                             |
 //! | `listen`   | announcements of other controllers                                             |
@@ -49,6 +50,7 @@ mod nodes;
 mod pool;
 mod prune;
 mod report;
+mod reserve;
 mod retry;
 mod room;
 mod row;
@@ -84,6 +86,7 @@ use self::error::timed_out;
 use self::listen::Listener;
 use self::pool::{Access, Connections, Scope};
 use self::report::{PendingReport, Reports};
+use self::reserve::Reserve;
 use self::room::Room;
 use self::row::Reader;
 use self::submit::{KeyReused, Submits};
@@ -101,6 +104,9 @@ use crate::store::{
 pub use self::error::ConnectError;
 pub use self::schema::migrate;
 
+/// The listener, the announcer and the keeper of the reserve never end by themselves.
+const ENDLESS_TASKS: usize = 3;
+
 /// How long `connect` waits until the store receives notifications.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -113,11 +119,13 @@ pub struct Options {
     pub clock: Option<Arc<dyn Clock>>,
     /// Maximum number of connections, not counting the one that listens for notifications.
     pub connections: usize,
+    /// Bytes that are held in reserve for the ends of jobs.
+    pub reserve: u64,
 }
 
 impl Options {
     pub fn new(dsn: impl Into<String>) -> Self {
-        Self { dsn: dsn.into(), policy: Policy::default(), clock: None, connections: 10 }
+        Self { dsn: dsn.into(), policy: Policy::default(), clock: None, connections: 10, reserve: 0 }
     }
 }
 
@@ -144,6 +152,7 @@ struct Shared {
     ids: Mutex<AssertUnwindSafe<ContextV7>>,
     creation_order: Mutex<CreationOrder>,
     room: Room,
+    reserve: Reserve,
     /// Tenants whose readers must be notified again, because changes were held back from them.
     held_back: Mutex<BTreeSet<TenantId>>,
 }
@@ -157,6 +166,11 @@ impl Shared {
 
     fn watched_clock(&self) -> MutexGuard<'_, Option<WatchedClock>> {
         self.watched_clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses what makes the store grow while there is no room.
+    fn check_room(&self) -> StoreResult<()> {
+        self.room.check().and_then(|()| self.reserve.check())
     }
 
     fn creation_order(&self) -> MutexGuard<'_, CreationOrder> {
@@ -205,10 +219,12 @@ impl PostgresStore {
             ids: Mutex::new(AssertUnwindSafe(ContextV7::new())),
             creation_order: Mutex::default(),
             room: Room::default(),
+            reserve: Reserve::new(options.reserve),
             held_back: Mutex::default(),
         });
         shared.watch_clock().await?;
         shared.opened.get_or_init(|| shared.clock.reading());
+        shared.hold_reserve().await;
         let mut tasks = JoinSet::new();
         let (listening, started) = oneshot::channel();
         tasks.spawn(Listener::new(shared.clone(), address)?.run(listening));
@@ -217,6 +233,8 @@ impl PostgresStore {
         }
         let announcing = shared.clone();
         tasks.spawn(async move { announcing.announce().await });
+        let keeping = shared.clone();
+        tasks.spawn(async move { keeping.keep_reserve().await });
         Ok(Self {
             submits: Batcher::start(Submits(shared.clone()), &mut tasks),
             claims: Batcher::start(Claims(shared.clone()), &mut tasks),
@@ -236,7 +254,7 @@ impl PostgresStore {
 impl Store for PostgresStore {
     async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
         let room = &self.shared.room;
-        room.check()?;
+        self.shared.check_room()?;
         let submitted = room.record(self.submits.run(tenant.clone(), job).await)?;
         submitted.map_err(|KeyReused(job)| StoreError::KeyReused { job })
     }
@@ -260,21 +278,24 @@ impl Store for PostgresStore {
         cause: CancelCause,
         reason: &str,
     ) -> StoreResult<Option<Cancelled>> {
-        self.open()?.cancel(tenant, id, (cause, reason)).await
+        let shared = self.open()?;
+        shared.essential(|| shared.cancel(tenant, id, (cause, reason))).await
     }
 
     async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
-        self.open()?.update(tenant, id, &update).await
+        let shared = self.open()?;
+        shared.essential(|| shared.update(tenant, id, &update)).await
     }
 
     async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
         let shared = self.open()?;
-        shared.room.check()?;
+        shared.check_room()?;
         shared.room.record(shared.label(tenant, target, label).await)
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
-        self.open()?.register(tenant, node).await
+        let shared = self.open()?;
+        shared.essential(|| shared.register(tenant, &node)).await
     }
 
     async fn heartbeat(
@@ -283,7 +304,8 @@ impl Store for PostgresStore {
         node: &Credentials,
         heartbeat: Heartbeat,
     ) -> StoreResult<Option<HeartbeatReply>> {
-        self.open()?.heartbeat(tenant, node, &heartbeat).await
+        let shared = self.open()?;
+        shared.essential(|| shared.heartbeat(tenant, node, &heartbeat)).await
     }
 
     async fn claim(
@@ -294,7 +316,7 @@ impl Store for PostgresStore {
         pull: Option<PullId>,
     ) -> StoreResult<Claim> {
         // No new work is begun while its end could not be stored.
-        if self.shared.room.check().is_err() {
+        if self.shared.check_room().is_err() {
             return Ok(Claim::Nothing { next: None });
         }
         let caller = ClaimCaller { node: node.clone(), pull };
@@ -315,11 +337,13 @@ impl Store for PostgresStore {
         node: &Credentials,
         pulls: &[PullId],
     ) -> StoreResult<u64> {
-        self.open()?.release_pulls(tenant, node, pulls).await
+        let shared = self.open()?;
+        shared.essential(|| shared.release_pulls(tenant, node, pulls)).await
     }
 
     async fn report(&self, tenant: &TenantId, node: &Credentials, report: Report) -> StoreResult<Reported> {
-        self.reports.run(tenant.clone(), PendingReport { node: node.clone(), report }).await
+        let pending = || PendingReport { node: node.clone(), report: report.clone() };
+        self.shared.essential(|| self.reports.run(tenant.clone(), pending())).await
     }
 
     async fn release(
@@ -330,7 +354,8 @@ impl Store for PostgresStore {
         attempt: AttemptNumber,
         reason: &str,
     ) -> StoreResult<Released> {
-        self.open()?.release(tenant, node, (job, attempt), reason).await
+        let shared = self.open()?;
+        shared.essential(|| shared.release(tenant, node, (job, attempt), reason)).await
     }
 
     async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
@@ -358,11 +383,13 @@ impl Store for PostgresStore {
     }
 
     async fn sweep(&self) -> StoreResult<Swept> {
-        self.open()?.sweep().await
+        let shared = self.open()?;
+        shared.essential(|| shared.sweep()).await
     }
 
     async fn prune(&self, keep: &Retention) -> StoreResult<Pruned> {
-        self.open()?.prune(keep).await
+        let shared = self.open()?;
+        shared.essential(|| shared.prune(keep)).await
     }
 
     async fn stats(&self) -> StoreResult<Vec<TenantStats>> {
@@ -382,7 +409,7 @@ impl Store for PostgresStore {
     }
 
     fn is_full(&self) -> bool {
-        self.shared.room.is_full()
+        self.shared.room.is_full() || self.shared.reserve.is_released()
     }
 
     /// The server does not tell how large its volume is.
@@ -400,8 +427,7 @@ impl Store for PostgresStore {
         self.claims.close();
         self.reports.close();
         let mut tasks = self.tasks.lock().await;
-        // The listener and the announcer never end by themselves.
-        while tasks.len() > 2 && tasks.join_next().await.is_some() {}
+        while tasks.len() > ENDLESS_TASKS && tasks.join_next().await.is_some() {}
         tasks.shutdown().await;
         if let Err(error) = self.shared.flush_announcements().await {
             tracing::warn!(

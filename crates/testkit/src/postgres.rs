@@ -80,7 +80,12 @@ impl PostgresServer {
 
     /// Creates a database cluster in its own directory and starts it.
     pub async fn start() -> Result<Self, PostgresError> {
-        let scratch = ScratchDirectory::create_in(&env::temp_dir(), "vmafx-postgres-")?;
+        Self::start_in(&env::temp_dir()).await
+    }
+
+    /// The same, with everything below this directory.
+    pub async fn start_in(parent: &Path) -> Result<Self, PostgresError> {
+        let scratch = ScratchDirectory::create_in(parent, "vmafx-postgres-")?;
         let launcher = prepare(scratch.path()).await?;
         let mut attempt = 1;
         loop {

@@ -28,7 +28,7 @@ pub struct StoreArgs {
     #[arg(long, env = "VMAFX_DB_PATH", value_name = "FILE")]
     pub db_path: Option<PathBuf>,
 
-    /// Space in MiB that the sqlite store holds in reserve, so that finished jobs can be stored on a full volume.
+    /// Space in MiB that the store holds in reserve, so that finished jobs can be stored on a full volume.
     #[arg(long, env = "VMAFX_DB_RESERVE_MIB", value_name = "MIB", default_value_t = sqlite::Options::DEFAULT_RESERVE >> 20, value_parser = clap::value_parser!(u64).range(0..=65536))]
     pub db_reserve_mib: u64,
 
@@ -150,6 +150,7 @@ impl StoreArgs {
             StoreBackend::Postgres => {
                 let mut options = postgres::Options::new(self.dsn()?);
                 (options.policy, options.connections) = (policy, self.db_connections.max(1));
+                options.reserve = self.db_reserve_mib << 20;
                 Ok(Arc::new(PostgresStore::connect(options).await?))
             }
         }

@@ -15,6 +15,7 @@ mod node;
 
 mod backup;
 mod events;
+mod full;
 mod grpcurl;
 mod jobs;
 mod lost;

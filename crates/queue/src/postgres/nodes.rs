@@ -68,7 +68,7 @@ pub(super) const NODES_OF_TENANT: &str = nodes!("s.tenant_id = $1");
 const NODES_WITH_RESOURCE: &str = nodes!("s.resource IS NOT NULL");
 
 impl Shared {
-    pub(super) async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
+    pub(super) async fn register(&self, tenant: &TenantId, node: &NewNode) -> StoreResult<Credentials> {
         let now = self.clock.now();
         let session = SessionId(self.new_job_id(now).0);
         let token = SessionToken::generate();

@@ -1,7 +1,7 @@
 //! Whether the database has room.
 //!
-//! The server's volume is not ours to reserve space on. After a statement found no room, whatever makes the store grow is
-//! refused for a while without being tried: what retention and others free goes to the ends of jobs first.
+//! After a statement found no room, whatever makes the store grow is refused for a while without being tried: what
+//! retention and others free goes to the ends of jobs first. [`super::reserve`] holds space for those.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
