@@ -4,6 +4,9 @@ use vmafx_queue::clock::{ClockReading, Timestamp};
 
 use super::Queue;
 
+/// Smaller steps count once they add up to this, in milliseconds.
+const MIN_STEP: i64 = 2000;
+
 /// What the reference knows of the clock since it was opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownClock {
@@ -29,11 +32,11 @@ impl Queue {
     pub(crate) fn follow(&mut self, reading: ClockReading) {
         let known = self.clock.get_or_insert_with(|| KnownClock::open(reading));
         let (step, opened_at) = (offset(reading) - known.offset, known.opened_at);
-        known.offset += step;
-        known.opened_at += step;
-        if step == 0 {
+        if step.abs() < MIN_STEP {
             return;
         }
+        known.offset += step;
+        known.opened_at += step;
         for job in self.jobs.iter_mut().map(|entry| &mut entry.job).filter(|job| !job.state.is_final()) {
             let age = reading.wall.0 - job.created_at.0;
             let by = match step {
