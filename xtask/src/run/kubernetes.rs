@@ -75,8 +75,8 @@ fn build() -> Result<PathBuf> {
         Binary::CONTROL_PLANE.into_iter().filter(|binary| *binary != Binary::Kubectl || kubectl.is_none());
     let needed: Vec<_> = needed.collect();
     let missing = needed.iter().filter(|binary| matches!(locate(**binary), Ok(AssetLocation::Missing(_))));
-    let missing: String = missing.map(|binary| format!("{}, ", binary.name())).collect();
-    println!("==> building {missing}vmafx and vmafx-operator");
+    let names: Vec<_> = missing.map(|binary| binary.name()).chain(["vmafx", "vmafx-operator"]).collect();
+    println!("==> building {}", names.join(", "));
     thread::scope(|scope| {
         let assets = scope.spawn(|| ensure(&needed));
         cargo(&["build", "--locked", "--bin", "vmafx", "--bin", "vmafx-operator"], &[])?;

@@ -89,14 +89,15 @@ async fn a_full_store_loses_no_score(controller: &Controller, volume: &SmallVolu
     wait::until(TIMEOUT, "/readyz to say that the store is full", full).await.unwrap();
     http.get("/healthz").await.expect(200);
 
-    for (score, job) in running.iter().enumerate() {
-        node.complete(job, score as f64).await;
+    let scores = || (0_u32..).map(f64::from);
+    for (score, job) in scores().zip(&running) {
+        node.complete(job, score).await;
     }
     let cancel = wire::CancelJobRequest { job_id: waiting.clone(), ..Default::default() };
     controller.client(WRITER).cancel_job(cancel).await.unwrap();
-    for (score, job) in running.iter().enumerate() {
+    for (score, job) in scores().zip(&running) {
         let stored = get(&mut controller.client(WRITER), &job.id).await;
-        assert_eq!((stored.status(), stored.final_score), (wire::JobStatus::Completed, score as f64));
+        assert_eq!((stored.status(), stored.final_score), (wire::JobStatus::Completed, score));
     }
     assert_eq!(node.pull().await, None, "no new work is begun");
     assert!(controller.client(WRITER).submit_job(clips()).await.is_err(), "the reserve is not for new jobs");

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::{BatchPacing, Handle, Writer};
-use crate::clock::SystemClock;
+use crate::clock::{Clock as _, SystemClock};
 use crate::ids::TenantId;
 use crate::job::NewJob;
 use crate::notification::{Notification, Notifier};
@@ -29,7 +29,8 @@ struct Fixture {
 fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let opened = open::open(&directory.path().join("queue.db")).unwrap();
-    let counters = startup::counters(&opened.connection).unwrap();
+    let clock = Arc::new(SystemClock::default());
+    let counters = startup::counters(&opened.connection, clock.reading()).unwrap();
     let notifier = Notifier::default();
     let writer = Handle::start(Writer {
         connection: opened.connection,
@@ -37,7 +38,7 @@ fn fixture() -> Fixture {
         state: WriterState::new(counters),
         pacing: BatchPacing::default(),
         policy: Policy::default(),
-        clock: Arc::new(SystemClock::default()),
+        clock,
         notifier: notifier.clone(),
         reserve: Reserve::hold(&opened.path, 4096),
         path: opened.path,

@@ -46,9 +46,9 @@ impl Queue {
             };
             let moved = |time: &mut Timestamp| *time = Timestamp(time.0.saturating_add(by));
             moved(&mut job.created_at);
-            [&mut job.started_at, &mut job.available_at, &mut job.deadline_at]
-                .into_iter()
-                .for_each(|time| time.iter_mut().for_each(moved));
+            for time in [&mut job.started_at, &mut job.available_at, &mut job.deadline_at] {
+                time.iter_mut().for_each(moved);
+            }
             job.avoids.iter_mut().for_each(|avoided| moved(&mut avoided.until));
         }
         self.last_created = self.last_created.map(|last| Timestamp(last.0 + step));
