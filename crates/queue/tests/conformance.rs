@@ -320,6 +320,7 @@ suite! {
         a_job_of_an_earlier_start_loses_no_time,
         a_corrected_clock_moves_no_job_into_the_future,
         a_job_without_a_deadline_that_can_be_reached_survives_a_step,
+        a_job_without_a_deadline_has_none_after_a_step,
         a_step_ahead_removes_no_fresh_result,
     ],
     label: [

@@ -67,7 +67,8 @@ WITH unfinished AS (
     UPDATE vmafx.jobs AS job SET
         created_at = job.created_at + u.by, started_at = job.started_at + u.by,
         available_at = job.available_at + u.by, avoid_until = job.avoid_until + u.by,
-        deadline_at = least(job.deadline_at, 9223372036854775807 - greatest(u.by, 0)) + u.by
+        deadline_at = CASE WHEN job.deadline_at > 9223372036854775807 - greatest(u.by, 0) THEN 9223372036854775807
+            ELSE job.deadline_at + u.by END
     FROM unfinished u WHERE job.id = u.id AND u.by <> 0
     RETURNING 1
 )

@@ -109,6 +109,13 @@ pub(crate) async fn a_corrected_clock_moves_no_job_into_the_future(q: Fixture) {
     assert_eq!(q.job(id).await.deadline_at, Some(q.now() + seconds(60)));
 }
 
+pub(crate) async fn a_job_without_a_deadline_has_none_after_a_step(q: Fixture) {
+    let id = q.submit(job()).await;
+    q.clock.set_ahead(STEP);
+    q.sweep().await;
+    assert_eq!(q.job(id).await.deadline_at, None);
+}
+
 pub(crate) async fn a_job_without_a_deadline_that_can_be_reached_survives_a_step(q: Fixture) {
     let id = q.submit(job().deadline(Duration::MAX)).await;
     for _ in 0..2 {
