@@ -10,13 +10,13 @@ use crate::resources::{message, reason};
 #[tokio::test]
 async fn a_template_that_the_api_server_refuses_becomes_a_condition_with_its_message() {
     let fixture = NodeFixture::new().await;
-    let wrong = json!({ "spec": { "containers": [{ "name": "agent", "imagePullPolicy": "Sometimes" }] } });
+    // Kubernetes 1.31 accepts most other values of a StatefulSet's template, and refuses its Pods.
+    let wrong = json!({ "spec": { "activeDeadlineSeconds": 5 } });
     fixture.node(json!({ "gpuVendor": "cpu", "podTemplate": wrong })).await;
     let node = fixture.until_reason("WorkloadSynced", "Invalid").await;
-    assert!(message(&node, "WorkloadSynced").contains("imagePullPolicy"), "{node:?}");
+    assert!(message(&node, "WorkloadSynced").contains("activeDeadlineSeconds"), "{node:?}");
     assert_eq!(reason(&node, "Ready"), "Invalid");
-    let unknown = json!({ "spec": { "podTemplate": { "spec": {
-        "containers": [{ "name": "agent", "imagePullPolicy": "Always" }], "inventedNextYear": true } } } });
+    let unknown = json!({ "spec": { "podTemplate": { "spec": { "activeDeadlineSeconds": null, "inventedNextYear": true } } } });
     fixture.change(unknown).await;
     fixture
         .until("the unknown field to be named", |node| {
