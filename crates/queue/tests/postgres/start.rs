@@ -111,7 +111,7 @@ async fn a_newer_schema_is_left_alone_and_said_to_be_newer() {
     let raw = Raw::connect(database.dsn()).await;
     raw.run("UPDATE vmafx.meta SET schema_version = 99").await;
     let error = migrate(database.dsn()).await.unwrap_err().to_string();
-    assert!(error.starts_with("the store's schema has version 99, this program needs 10: "), "{error}");
+    assert!(error.starts_with("the store's schema has version 99, this program needs "), "{error}");
     let error = PostgresStore::connect(Options::new(database.dsn())).await.unwrap_err();
     let newer = ConnectError::Store(StoreError::Schema { found: 99, needed: 2, remedy: "" });
     assert_eq!(std::mem::discriminant(&error), std::mem::discriminant(&newer), "{error:?}");
