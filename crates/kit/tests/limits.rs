@@ -15,7 +15,7 @@ use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tonic::{Code, Status};
 use vmafx_kit::health::ServingSignal;
 use vmafx_kit::metrics::Metrics;
@@ -27,6 +27,8 @@ use vmafx_kit::tasks::Shutdown;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const EMPTY_SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+/// Longer than any timeout of the server.
+const TIMEOUT: Duration = Duration::from_secs(100);
 const LOCAL: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const OTHER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
@@ -109,6 +111,10 @@ impl HalfCall {
     }
 
     async fn status(self) -> Status {
+        timeout(TIMEOUT, self.received_status()).await.expect("a status")
+    }
+
+    async fn received_status(self) -> Status {
         let response = self.response.await.unwrap();
         if let Some(status) = Status::from_header_map(response.headers()) {
             return status;
@@ -133,7 +139,8 @@ fn methods(limits: CallLimits) -> GrpcLimits {
 
 /// Waits until the server closes the connection.
 async fn closed(stream: &mut TcpStream) {
-    while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+    let to_end = async { while stream.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {} };
+    timeout(TIMEOUT, to_end).await.expect("the end of the connection");
 }
 
 #[rstest]

@@ -228,6 +228,7 @@ async fn a_peer_with_too_many_connections_is_refused_and_others_are_not() {
         let mut first = connect_from_elsewhere(port).await;
         get_hello(&mut first).await;
         let mut second = connect_from_elsewhere(port).await;
+        let _ = second.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await;
         assert_eq!(read_to_close(&mut second).await, "");
         get_hello(&mut connect(port).await).await;
         get_hello(&mut first).await;
