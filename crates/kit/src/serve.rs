@@ -34,7 +34,7 @@ use crate::tasks::Shutdown;
 
 pub use age::ConnectionAge;
 pub use args::{HttpArgs, ServeError};
-pub use calls::{CallLimits, GrpcLimits, RequestMessages};
+pub use calls::{CallLimits, GrpcLimits, RequestAuthorization, RequestMessages};
 pub use connection::ServerConnection;
 pub use grpc::{GrpcLifetimes, serve_grpc};
 pub use grpc_args::GrpcArgs;
@@ -42,7 +42,6 @@ pub use http::{HttpOptions, serve_with};
 pub use incoming::incoming;
 pub use limits::{ConnectionLimits, HttpLimits, ListenerProtocol};
 pub use refused::{LimitMetrics, ListenerLimit};
-pub use unauthenticated::ConnectionAuthentication;
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {addr} ({variable})")]

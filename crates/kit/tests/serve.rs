@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
-use vmafx_kit::serve::{ConnectionAuthentication, HttpLimits, HttpOptions, serve_with};
+use vmafx_kit::serve::{HttpLimits, HttpOptions, RequestAuthorization, serve_with};
 use vmafx_kit::tasks::Shutdown;
 
 /// Serves `router` while `client` runs against its port.
@@ -254,8 +254,8 @@ async fn at_the_limit_the_oldest_connection_without_an_authorized_request_makes_
 
 /// Treats requests for `/authorized` as authorized.
 fn authorizing() -> Router {
-    let authorize = async |Extension(connection): Extension<ConnectionAuthentication>| {
-        connection.authorized();
+    let authorize = async |Extension(request): Extension<RequestAuthorization>| {
+        request.authorized();
         "done"
     };
     hello().route("/authorized", get(authorize))

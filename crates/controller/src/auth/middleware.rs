@@ -6,7 +6,7 @@ mod grpc;
 mod http;
 
 use ::http::{Extensions, HeaderMap};
-use vmafx_kit::serve::ConnectionAuthentication;
+use vmafx_kit::serve::RequestAuthorization;
 
 pub use self::grpc::{GrpcAuthLayer, GrpcAuthService};
 pub use self::http::authorize_http;
@@ -58,8 +58,8 @@ impl CallAuthorizer {
 /// Adds the caller to the extensions of a permitted request, and keeps the connection of one that is authenticated.
 fn admit(identity: Option<Identity>, extensions: &mut Extensions) {
     let Some(identity) = identity else { return };
-    if let Some(connection) = extensions.get::<ConnectionAuthentication>() {
-        connection.authorized();
+    if let Some(request) = extensions.get::<RequestAuthorization>() {
+        request.authorized();
     }
     extensions.insert(identity);
 }

@@ -5,13 +5,14 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tonic::Status;
 
 use super::peers::{PeerConnection, take};
 use super::refused::{LimitMetrics, ListenerLimit};
+use super::unauthenticated::ConnectionAuthentication;
 
 /// How many messages a request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,7 @@ impl Default for CallLimits {
 #[derive(Clone)]
 pub struct GrpcLimits {
     pub calls_per_peer: usize,
+    /// Calls of methods that need no token; and as many while the first call of their connection is being authorized.
     pub calls_unauthenticated: usize,
     /// Bytes of unfinished messages of one peer.
     pub message_bytes_per_peer: usize,
@@ -88,29 +90,50 @@ impl fmt::Debug for GrpcLimits {
 pub(super) struct CallAdmission {
     pub(super) limits: GrpcLimits,
     unauthenticated: AtomicUsize,
+    /// Calls on connections without an authorized call, while it is checked who makes them.
+    unauthorized: AtomicUsize,
     message_bytes: AtomicUsize,
 }
 
 impl CallAdmission {
     pub(super) fn new(limits: GrpcLimits) -> Self {
-        Self { limits, unauthenticated: AtomicUsize::new(0), message_bytes: AtomicUsize::new(0) }
+        let zero = AtomicUsize::default;
+        Self { limits, unauthenticated: zero(), unauthorized: zero(), message_bytes: zero() }
     }
 
-    /// Counts a call until the result is dropped, or refuses it.
+    /// Counts a call until the result is dropped, or refuses it. `known`: the connection has had an authorized call.
     pub(super) fn open(
         self: &Arc<Self>,
         peer: &Arc<PeerConnection>,
         call: CallLimits,
+        known: bool,
     ) -> Result<Arc<OpenCall>, Status> {
         let limits = &self.limits;
         if !take(peer.calls(), 1, limits.calls_per_peer) {
             return Err(self.refused(ListenerLimit::CallsPerPeer, limits.calls_per_peer));
         }
-        if call.unauthenticated && !take(&self.unauthenticated, 1, limits.calls_unauthenticated) {
-            peer.calls().fetch_sub(1, Ordering::Relaxed);
-            return Err(self.refused(ListenerLimit::CallsUnauthenticated, limits.calls_unauthenticated));
-        }
-        Ok(Arc::new(OpenCall { admission: Arc::clone(self), peer: Arc::clone(peer), limits: call }))
+        // From here on the drop of the call gives back what was taken.
+        let mut open = OpenCall {
+            admission: Arc::clone(self),
+            peer: Arc::clone(peer),
+            limits: call,
+            unauthenticated: false,
+            unauthorized: AtomicBool::new(false),
+        };
+        let max = limits.calls_unauthenticated;
+        let taken = match (call.unauthenticated, known) {
+            (true, _) => {
+                open.unauthenticated = take(&self.unauthenticated, 1, max);
+                open.unauthenticated
+            }
+            (false, true) => true,
+            (false, false) => {
+                let taken = take(&self.unauthorized, 1, max);
+                *open.unauthorized.get_mut() = taken;
+                taken
+            }
+        };
+        if taken { Ok(Arc::new(open)) } else { Err(self.refused(ListenerLimit::CallsUnauthenticated, max)) }
     }
 
     pub(super) fn refused(&self, limit: ListenerLimit, bound: usize) -> Status {
@@ -130,13 +153,43 @@ pub(super) struct OpenCall {
     pub(super) admission: Arc<CallAdmission>,
     peer: Arc<PeerConnection>,
     pub(super) limits: CallLimits,
+    unauthenticated: bool,
+    unauthorized: AtomicBool,
+}
+
+impl OpenCall {
+    fn authorized(&self) {
+        if self.unauthorized.swap(false, Ordering::Relaxed) {
+            self.admission.unauthorized.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Drop for OpenCall {
     fn drop(&mut self) {
+        self.authorized();
         self.peer.calls().fetch_sub(1, Ordering::Relaxed);
-        if self.limits.unauthenticated {
+        if self.unauthenticated {
             self.admission.unauthenticated.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Among the extensions of every request: tells the listener that the request is authorized.
+#[derive(Clone, Debug)]
+pub struct RequestAuthorization {
+    pub(super) connection: Option<ConnectionAuthentication>,
+    pub(super) call: Option<Arc<OpenCall>>,
+}
+
+impl RequestAuthorization {
+    /// Keeps the connection from now on, and no longer counts the call among those of strangers.
+    pub fn authorized(&self) {
+        if let Some(connection) = &self.connection {
+            connection.authorized();
+        }
+        if let Some(call) = &self.call {
+            call.authorized();
         }
     }
 }
@@ -209,7 +262,7 @@ mod tests {
         let admission =
             Arc::new(CallAdmission::new(GrpcLimits { calls_per_peer: 2, ..GrpcLimits::default() }));
         let (busy, again) = (peer(&table, "10.0.0.1"), peer(&table, "10.0.0.1"));
-        let open = |peer: &Arc<PeerConnection>| admission.open(peer, CallLimits::default());
+        let open = |peer: &Arc<PeerConnection>| admission.open(peer, CallLimits::default(), true);
         let calls = (open(&busy).unwrap(), open(&again).unwrap());
         let expected = (Code::ResourceExhausted, "VMAFX_GRPC_MAX_CALLS_PER_PEER".to_owned());
         assert_eq!(refusal(open(&again)), expected);
@@ -225,12 +278,30 @@ mod tests {
         let admission = Arc::new(CallAdmission::new(limits));
         let peer = peer(&table, "10.0.0.1");
         let health = CallLimits { unauthenticated: true, ..CallLimits::default() };
-        let first = admission.open(&peer, health).unwrap();
+        let first = admission.open(&peer, health, false).unwrap();
         let expected = (Code::ResourceExhausted, "VMAFX_GRPC_MAX_CALLS_UNAUTHENTICATED".to_owned());
-        assert_eq!(refusal(admission.open(&peer, health)), expected);
-        admission.open(&peer, CallLimits::default()).unwrap();
+        assert_eq!(refusal(admission.open(&peer, health, false)), expected);
+        admission.open(&peer, CallLimits::default(), false).unwrap();
         drop(first);
-        admission.open(&peer, health).unwrap();
+        admission.open(&peer, health, false).unwrap();
+        assert_eq!(peer.calls().load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn calls_of_strangers_have_a_limit_until_they_are_authorized() {
+        let table = Arc::new(PeerTable::default());
+        let limits = GrpcLimits { calls_unauthenticated: 1, ..GrpcLimits::default() };
+        let admission = Arc::new(CallAdmission::new(limits));
+        let peer = peer(&table, "10.0.0.1");
+        let open = |known| admission.open(&peer, CallLimits::default(), known);
+        let first = open(false).unwrap();
+        let expected = (Code::ResourceExhausted, "VMAFX_GRPC_MAX_CALLS_UNAUTHENTICATED".to_owned());
+        assert_eq!(refusal(open(false)), expected);
+        open(true).unwrap();
+        RequestAuthorization { connection: None, call: Some(first.clone()) }.authorized();
+        let second = open(false).unwrap();
+        drop((first, second));
+        assert_eq!(admission.unauthorized.load(Ordering::Relaxed), 0);
         assert_eq!(peer.calls().load(Ordering::Relaxed), 0);
     }
 
@@ -240,7 +311,7 @@ mod tests {
         let limits = GrpcLimits { message_bytes_per_peer: 10, message_bytes: 15, ..GrpcLimits::default() };
         let admission = Arc::new(CallAdmission::new(limits));
         let charge = |address: &str| {
-            MessageCharge::new(admission.open(&peer(&table, address), CallLimits::default()).unwrap())
+            MessageCharge::new(admission.open(&peer(&table, address), CallLimits::default(), true).unwrap())
         };
         let (mut first, mut second) = (charge("10.0.0.1"), charge("10.0.0.2"));
         first.set(10).unwrap();

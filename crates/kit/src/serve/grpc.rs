@@ -31,10 +31,11 @@ use tonic::body::Body;
 use tower::{Service, ServiceExt};
 
 use super::age::{ConnectionAge, DrainCause};
-use super::calls::{CallAdmission, GrpcLimits, OpenCall};
+use super::calls::{CallAdmission, GrpcLimits, OpenCall, RequestAuthorization};
 use super::connection::{AdmittedConnection, ServerConnection};
 use super::refused::ListenerLimit;
 use super::request_body::{CallBody, LimitedBody};
+use super::unauthenticated::ConnectionAuthentication;
 use crate::channel::requested_timeout;
 use crate::health::ServingSignal;
 use crate::random;
@@ -144,7 +145,7 @@ async fn serve_connection<S, B>(
     let unused = async {
         sleep(FIRST_CALL_TIMEOUT).await;
         if used.load(Ordering::Relaxed) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     };
     let cause = tokio::select! {
@@ -183,38 +184,47 @@ where
     async fn call(self, mut request: Request<Incoming>) -> Result<Response<Body>, S::Error> {
         self.used.store(true, Ordering::Relaxed);
         let limits = (self.admission.limits.methods)(request.uri().path());
-        let call = match self.admission.open(&self.admitted.peer, limits) {
+        let connection = &self.admitted.authentication;
+        let known = connection.as_ref().is_none_or(ConnectionAuthentication::is_authorized);
+        let call = match self.admission.open(&self.admitted.peer, limits, known) {
             Ok(call) => call,
             Err(status) => return Ok(status.into_http()),
         };
-        if let Some(authentication) = &self.admitted.authentication {
-            request.extensions_mut().insert(authentication.clone());
-        }
+        let authorization = RequestAuthorization { connection: connection.clone(), call: Some(call.clone()) };
+        request.extensions_mut().insert(authorization);
         let requested = requested_timeout(request.headers());
         let request = request.map(|body| Body::new(LimitedBody::new(body, call.clone())));
-        let response = match deadline(requested, &call) {
+        let response = match deadline(requested, limits.max_time) {
             None => self.service.oneshot(request).await?,
-            Some((limit, status)) => match timeout(limit, self.service.oneshot(request)).await {
+            Some((limit, owner)) => match timeout(limit, self.service.oneshot(request)).await {
                 Ok(response) => response?,
-                Err(_) => return Ok(status(&call).into_http()),
+                Err(_) => return Ok(deadline_status(limit, owner, &call).into_http()),
             },
         };
         Ok(response.map(|body| Body::new(CallBody::new(Body::new(body), call))))
     }
 }
 
-/// The earlier of the client's deadline and that of the method, and the status when it has passed.
-fn deadline(requested: Option<Duration>, call: &OpenCall) -> Option<(Duration, fn(&OpenCall) -> Status)> {
-    let of_client: fn(&OpenCall) -> Status =
-        |_| Status::deadline_exceeded("the deadline of the call has passed");
-    let of_method: fn(&OpenCall) -> Status = |call| {
-        let max = call.limits.max_time.unwrap_or_default();
-        call.admission.timed_out(ListenerLimit::CallTimeout, max)
-    };
-    match (requested, call.limits.max_time) {
-        (Some(requested), Some(max)) if max < requested => Some((max, of_method)),
-        (Some(requested), _) => Some((requested, of_client)),
-        (None, max) => max.map(|max| (max, of_method)),
+/// Who set the deadline of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DeadlineOwner {
+    Client,
+    Method,
+}
+
+/// The earlier of the client's deadline and that of the method.
+fn deadline(requested: Option<Duration>, max: Option<Duration>) -> Option<(Duration, DeadlineOwner)> {
+    match (requested, max) {
+        (Some(requested), Some(max)) if max < requested => Some((max, DeadlineOwner::Method)),
+        (Some(requested), _) => Some((requested, DeadlineOwner::Client)),
+        (None, max) => max.map(|max| (max, DeadlineOwner::Method)),
+    }
+}
+
+fn deadline_status(limit: Duration, owner: DeadlineOwner, call: &OpenCall) -> Status {
+    match owner {
+        DeadlineOwner::Client => Status::deadline_exceeded("the deadline of the call has passed"),
+        DeadlineOwner::Method => call.admission.timed_out(ListenerLimit::CallTimeout, limit),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The settings of gRPC listeners.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -153,18 +154,18 @@ impl GrpcArgs {
             return Ok(bytes);
         }
         let reason = "one message of VMAFX_GRPC_MAX_RECV_SIZE would not fit";
-        Err(invalid(variable, bytes, reason))
+        Err(invalid(variable, &bytes, reason))
     }
 }
 
 fn positive(variable: &str, timeout: GoDuration) -> Result<Duration, SettingsError> {
     if timeout.0.is_zero() {
-        return Err(invalid(variable, timeout, "every client would be too slow; use a positive duration"));
+        return Err(invalid(variable, &timeout, "every client would be too slow; use a positive duration"));
     }
     Ok(timeout.0)
 }
 
-fn invalid(variable: &str, value: impl ToString, reason: &str) -> SettingsError {
+fn invalid(variable: &str, value: &dyn fmt::Display, reason: &str) -> SettingsError {
     SettingsError::Value {
         variable: variable.to_owned(),
         value: value.to_string(),

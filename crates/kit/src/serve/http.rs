@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use super::body::{RequestBody, ResponseBody};
+use super::calls::RequestAuthorization;
 use super::connection::ServerConnection;
 use super::incoming::incoming;
 use super::limits::{ConnectionLimits, HttpLimits};
@@ -70,16 +71,16 @@ async fn serve_connection(
 ) {
     let peer = connection.peer();
     let admitted = connection.admitted.clone();
-    let authentication = admitted.authentication.clone();
+    let authorization = RequestAuthorization { connection: admitted.authentication.clone(), call: None };
     let phase = SharedPhase::new();
     let shared_phase = phase.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         phase.set(ConnectionPhase::Busy);
-        let (router, phase, authentication) = (router.clone(), phase.clone(), authentication.clone());
+        let (router, phase, authorization) = (router.clone(), phase.clone(), authorization.clone());
         async move {
             let mut request = request.map(|body| RequestBody::body(body, limits.read));
             request.extensions_mut().insert(ConnectInfo(peer));
-            authentication.map(|authentication| request.extensions_mut().insert(authentication));
+            request.extensions_mut().insert(authorization);
             let response = router.oneshot(request).await?;
             Ok::<_, Infallible>(response.map(|body: Body| ResponseBody::new(body, phase)))
         }

@@ -33,7 +33,7 @@ impl ListenerLimit {
             Self::CallsUnauthenticated => (
                 Code::ResourceExhausted,
                 format!(
-                    "VMAFX_GRPC_MAX_CALLS_UNAUTHENTICATED: {bound} calls without a token are open; try again later"
+                    "VMAFX_GRPC_MAX_CALLS_UNAUTHENTICATED: {bound} calls of unknown clients are open; try again later"
                 ),
             ),
             Self::MessageBytesPerPeer => (

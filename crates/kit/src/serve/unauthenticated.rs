@@ -85,9 +85,9 @@ impl UnauthenticatedConnections {
     }
 }
 
-/// Whether a connection has made an authorized call. Every request has it among its extensions; clones share it.
+/// Whether a connection has made an authorized call. Clones share it.
 #[derive(Clone, Debug)]
-pub struct ConnectionAuthentication(Arc<ListEntry>);
+pub(super) struct ConnectionAuthentication(Arc<ListEntry>);
 
 #[derive(Debug)]
 struct ListEntry {
@@ -99,11 +99,15 @@ struct ListEntry {
 
 impl ConnectionAuthentication {
     /// Keeps the connection from now on.
-    pub fn authorized(&self) {
+    pub(super) fn authorized(&self) {
         // The load keeps the calls of a connection from writing to the same cache line.
-        if self.0.listed.load(Ordering::Relaxed) {
+        if !self.is_authorized() {
             self.0.leave();
         }
+    }
+
+    pub(super) fn is_authorized(&self) -> bool {
+        !self.0.listed.load(Ordering::Relaxed)
     }
 
     /// Waits until the connection has to close.
