@@ -15,7 +15,7 @@ use self::peer::{Flood, resident_bytes};
 use crate::controller::{ALL, Client, Controller, WRITER};
 use crate::node::{TestNode, clips, submit};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_RESIDENT_BYTES: u64 = 300 << 20;
 
 const HALF_SENT_MESSAGES: usize = 1024;
