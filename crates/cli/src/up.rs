@@ -86,6 +86,9 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
         launcher: Launcher::new(std::env::current_exe()?),
     };
     let node = vmafx_node::start::run(&args.node, config, &args.node_http_addr, tasks).await?;
+    if let Some(refused) = node.refused {
+        return Err(refused.into());
+    }
 
     let controller = LocalController {
         grpc: grpc.to_string(),

@@ -72,10 +72,6 @@ pub struct NodeSettings {
     #[arg(long, env = "VMAFX_WORKER_STALL", value_name = "DURATION", default_value = "5m")]
     pub worker_stall: GoDuration,
 
-    /// Deadline of a job; 0s: none.
-    #[arg(long, env = "VMAFX_WORKER_TIMEOUT", value_name = "DURATION", default_value = "0s")]
-    pub worker_timeout: GoDuration,
-
     /// Directory for finished results that the controller has not accepted yet; it must survive a restart of the process
     /// [default: `outbox` in the scratch directory]
     #[arg(long, env = "VMAFX_OUTBOX_DIR", value_name = "DIR")]

@@ -120,7 +120,8 @@ fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(StopHandle)) -> Result
         source,
     };
     let stdin = Stdio::from(open_regular(path)?.0);
-    let (child, _stdout, stderr) = Child::start(program, &arguments::probe(), stdin).map_err(failed)?;
+    let (child, _stdout, stderr) =
+        Child::start(program, &arguments::probe(), stdin, tools.killer()).map_err(failed)?;
     let child = Arc::new(child);
     let stop_handle = StopHandle::of_child(Arc::clone(&child));
     started(stop_handle.clone());

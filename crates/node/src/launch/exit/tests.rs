@@ -26,6 +26,7 @@ fn task() -> Task {
             file_bytes: 100_000_000,
             scratch: "/scratch/7".into(),
         },
+        confinement: crate::confine::ConfinementPolicy::Required,
     }
 }
 
