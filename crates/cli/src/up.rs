@@ -42,6 +42,7 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
     let path = data_directory.path();
     // The node's own default is below /tmp, which all users of the machine share.
     args.node.default_scratch_directory(&path.join("scratch"));
+    args.node.permit_local_registries();
     let roots = args.roots()?;
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let token_file = write_private(path, "token", token.as_bytes())?;

@@ -87,6 +87,12 @@ impl NodeSettings {
         self.outbox_dir.clone().unwrap_or_else(|| self.scorer.scratch.directory().join("outbox"))
     }
 
+    /// Permits registries on this machine, for a process whose user is also the administrator.
+    pub fn permit_local_registries(&mut self) {
+        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        self.scorer.models.oci_private_hosts.extend(hosts);
+    }
+
     /// Sets the scratch directory unless one is configured.
     pub fn default_scratch_directory(&mut self, directory: &Path) {
         self.scorer.scratch.scratch_dir.get_or_insert_with(|| directory.to_owned());

@@ -8,7 +8,7 @@ use vmafx_kit::config::GoDuration;
 
 use crate::confine::ConfinementPolicy;
 use crate::fetch::{FetchSettings, FetcherError};
-use crate::models::ModelSettings;
+use crate::models::{ModelSettings, ModelsError};
 use crate::scratch::{ScratchError, ScratchSettings};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -58,6 +58,8 @@ pub enum ScorerError {
     Scratch(#[from] ScratchError),
     #[error(transparent)]
     Fetcher(#[from] FetcherError),
+    #[error(transparent)]
+    Models(#[from] ModelsError),
 }
 
 /// Default of [`ScorerSettings::worker_timeout`]: far longer than the longest film takes on one core.
