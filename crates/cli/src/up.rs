@@ -42,6 +42,7 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
     let path = data_directory.path();
     // The node's own default is below /tmp, which all users of the machine share.
     args.node.default_scratch_directory(&path.join("scratch"));
+    args.node.permit_local_registries();
     let roots = args.roots()?;
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let token_file = write_private(path, "token", token.as_bytes())?;
@@ -86,6 +87,9 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
         launcher: Launcher::new(std::env::current_exe()?),
     };
     let node = vmafx_node::start::run(&args.node, config, &args.node_http_addr, tasks).await?;
+    if let Some(refused) = node.refused {
+        return Err(refused.into());
+    }
 
     let controller = LocalController {
         grpc: grpc.to_string(),

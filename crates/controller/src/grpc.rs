@@ -6,6 +6,7 @@
 mod controller;
 mod convert;
 mod count;
+mod limits;
 mod scoring;
 mod serving;
 mod status;
@@ -21,6 +22,7 @@ use vmafx_proto::scoring::v1::vmafx_scoring_server::VmafxScoringServer;
 
 use self::controller::Controller;
 pub use self::count::{CallMetrics, CountCalls};
+pub use self::limits::{MethodTimes, method_limits};
 use self::scoring::Scoring;
 pub use self::serving::ServingLayer;
 use crate::identity::Identity;

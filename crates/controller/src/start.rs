@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use vmafx_kit::health::{Readiness, ServingSignal};
 use vmafx_kit::metrics::Metrics;
+use vmafx_kit::serve::LimitMetrics;
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_queue::clock::{Clock, SystemClock};
 use vmafx_queue::sqlite::BackupSummary;
@@ -68,6 +69,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
     let controller_metrics = ControllerMetrics::new(&mut metrics);
     let calls = CallMetrics::new(&mut metrics);
+    let limits = LimitMetrics::new(&mut metrics);
     let gauges = QueueGauges::default();
     metrics.collector(gauges.clone());
     let access =
@@ -109,6 +111,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         metrics: Arc::new(metrics),
         gauges,
         calls,
+        limits,
         clock,
     };
     listeners::open(&settings, parts, tasks).await

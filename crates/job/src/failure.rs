@@ -143,6 +143,8 @@ reasons! {
     InputDeniedOnNode = 28, Unconfirmed;
     /// The node has no such model file, or the model's registry denies it access.
     ModelMissingOnNode = 29, Unconfirmed;
+    /// The node's kernel cannot confine the worker as the node's settings require.
+    NodeUnconfined = 30, Node;
     /// Too many attempts ended because their node disappeared.
     NodeLost = 40, Node;
     /// The job missed its deadline.
@@ -211,7 +213,7 @@ mod tests {
         for reason in FailureReason::ALL.into_iter().filter(|reason| reason.number() < 40) {
             assert_eq!(reason.is_retryable(), reason.number() >= 20, "{reason}");
         }
-        assert!(FailureReason::Newer(30).is_retryable());
+        assert!(FailureReason::Newer(31).is_retryable());
         assert!(!FailureReason::Newer(9).is_retryable());
     }
 
@@ -245,6 +247,7 @@ mod tests {
                     Reason::WorkerStalled,
                     Reason::ScratchFull,
                     Reason::Internal,
+                    Reason::NodeUnconfined,
                     Reason::NodeLost,
                 ],
             ),

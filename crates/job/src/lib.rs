@@ -13,6 +13,7 @@
 //! | `request` | [`ScoringRequest`]: the clips, the model, the backend, the options, the report |
 //! | `options` | [`ScoringOptions`]: how frames are chosen, paired and compared |
 //! | `raw_video` | [`RawVideo`]: geometry and sample format of a headerless clip |
+//! | `confinement` | [`Confinement`]: what confined the process that scored |
 //! | `result` | [`ScoreResult`]: the score, its poolings and what it was computed with |
 //! | `failure` | [`Failure`], [`FailureReason`] and its [`RetryClass`] |
 //! | `cancel` | [`CancelCause`]: why a job was cancelled |
@@ -23,6 +24,7 @@
 
 mod backend;
 mod cancel;
+mod confinement;
 mod failure;
 mod feature;
 mod length_mismatch;
@@ -39,6 +41,7 @@ mod scoring_roots;
 
 pub use self::backend::Backend;
 pub use self::cancel::CancelCause;
+pub use self::confinement::Confinement;
 pub use self::failure::{Failure, FailureReason, RetryClass};
 pub use self::feature::Feature;
 pub use self::length_mismatch::LengthMismatch;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::FrameSize;
+use crate::{Confinement, FrameSize};
 
 /// A job that has a score. All numbers are finite.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct ScoreDetails {
     pub warnings: Vec<String>,
     /// Where the per-frame report was written; empty: none was asked for.
     pub report_uri: String,
+    /// What confined the process that scored; `None`: the node did not record it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
 }
 
 /// Stored as `[width, height]`.

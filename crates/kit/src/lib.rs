@@ -6,6 +6,7 @@
 //! | [`logs`]    | text on a terminal, JSON elsewhere; a panic is a log line too                        |
 //! | [`metrics`] | a Prometheus registry whose labels cannot grow without bound                         |
 //! | [`health`]  | `/healthz`, and `/readyz` that lists the closed readiness gates                      |
+//! | [`egress`]  | HTTP clients that refuse private networks unless an administrator listed the host     |
 //! | [`serve`]   | listeners with limits on time, bytes and connections                                 |
 //! | [`tls`]     | certificates of servers, replaced without a restart                                  |
 //! | [`tasks`]   | named, supervised tasks that all stop within a budget                                |
@@ -17,6 +18,7 @@ pub mod causes;
 pub mod channel;
 pub mod config;
 pub mod daemon;
+pub mod egress;
 pub mod health;
 pub mod logs;
 pub mod metrics;

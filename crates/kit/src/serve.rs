@@ -1,18 +1,27 @@
 //! Listeners, and HTTP on them.
 //!
 //! [`listen`] opens a listener, [`incoming()`] accepts its connections, with or without TLS, and [`serve_with`]
-//! (HTTP/1.1) or [`serve_grpc`] serves them. Time, bytes and the number of connections
-//! are limited; the timeouts are described in `timeouts`.
+//! (HTTP/1.1) or [`serve_grpc`] serves them. Time, bytes and the number of connections and
+//! calls are limited, for each peer and for all: connections in `incoming`, calls and messages in `calls`, the timeouts of
+//! HTTP/1.1 in `timeouts`.
 
 mod age;
 mod args;
 mod body;
+mod calls;
 mod connection;
 mod grpc;
+mod grpc_args;
+mod held;
 mod http;
 mod incoming;
 mod limits;
+mod message;
+mod peers;
+mod refused;
+mod request_body;
 mod timeouts;
+mod unauthenticated;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -24,12 +33,15 @@ use crate::config::{HostPort, ListenAddr};
 use crate::tasks::Shutdown;
 
 pub use age::ConnectionAge;
-pub use args::{GrpcArgs, HttpArgs, ServeError};
+pub use args::{HttpArgs, ServeError};
+pub use calls::{CallLimits, GrpcLimits, RequestAuthorization, RequestMessages};
 pub use connection::ServerConnection;
 pub use grpc::{GrpcLifetimes, serve_grpc};
+pub use grpc_args::GrpcArgs;
 pub use http::{HttpOptions, serve_with};
 pub use incoming::incoming;
-pub use limits::HttpLimits;
+pub use limits::{ConnectionLimits, HttpLimits, ListenerProtocol};
+pub use refused::{LimitMetrics, ListenerLimit};
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {addr} ({variable})")]

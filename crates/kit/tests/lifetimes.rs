@@ -16,7 +16,10 @@ use tonic::Code;
 use vmafx_kit::channel::{ChannelArgs, GrpcChannel, streaming};
 use vmafx_kit::config::{Environment, parse};
 use vmafx_kit::health::ServingSignal;
-use vmafx_kit::serve::{ConnectionAge, GrpcLifetimes, ServerConnection, incoming, serve_grpc};
+use vmafx_kit::serve::{
+    ConnectionAge, ConnectionLimits, GrpcLifetimes, GrpcLimits, LimitMetrics, ServerConnection, incoming,
+    serve_grpc,
+};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsFiles, TlsVariables};
 
@@ -44,8 +47,9 @@ impl Listener {
         let addr = listener.local_addr().unwrap().to_string().parse().unwrap();
         let connections: Arc<AtomicUsize> = Arc::default();
         let service = tonic::service::Routes::from(grpc::routes(&Arc::default())).prepare();
+        let accepted = incoming(listener, tls, ConnectionLimits::http2(), LimitMetrics::default());
         let served =
-            serve_grpc(counted(incoming(listener, tls, 64), &connections), service, lifetimes.clone());
+            serve_grpc(counted(accepted, &connections), service, lifetimes.clone(), GrpcLimits::default());
         let mut running = JoinSet::new();
         running.spawn(async { served.await.unwrap() });
         let channel = match parse::<Args>(["t"], &client.iter().copied().collect::<Environment>(), &[]) {

@@ -1,18 +1,20 @@
 //! The limits of an HTTP listener. Time is paused, so waiting costs nothing and is exact.
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::Extension;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use futures::stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
-use vmafx_kit::serve::{HttpLimits, HttpOptions, serve_with};
+use vmafx_kit::serve::{HttpLimits, HttpOptions, RequestAuthorization, serve_with};
 use vmafx_kit::tasks::Shutdown;
 
 /// Serves `router` while `client` runs against its port.
@@ -25,7 +27,7 @@ async fn serving<T>(router: Router, limits: HttpLimits, client: impl AsyncFnOnce
         shutdown.begin();
         answer
     };
-    let options = HttpOptions { limits, tls: None };
+    let options = HttpOptions { limits, ..HttpOptions::default() };
     let (served, answer) = tokio::join!(serve_with(listener, router, options, shutdown.clone()), asked);
     served.unwrap();
     answer
@@ -208,6 +210,71 @@ async fn at_the_limit_the_next_client_waits_for_its_turn() {
         assert!(second.try_read(&mut [0; 1]).is_err());
         drop(first);
         assert!(read_to_close(&mut second).await.ends_with("hello"));
+    })
+    .await;
+}
+
+/// A connection from another address of the loopback interface.
+async fn connect_from_elsewhere(port: u16) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    socket.connect(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_peer_with_too_many_connections_is_refused_and_others_are_not() {
+    let limits = HttpLimits { connections_per_peer: 1, ..HttpLimits::default() };
+    serving(hello(), limits, async |port, _| {
+        let mut first = connect_from_elsewhere(port).await;
+        get_hello(&mut first).await;
+        let mut second = connect_from_elsewhere(port).await;
+        let _ = second.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await;
+        assert_eq!(read_to_close(&mut second).await, "");
+        get_hello(&mut connect(port).await).await;
+        get_hello(&mut first).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn at_the_limit_the_oldest_connection_without_an_authorized_request_makes_room() {
+    let limits = HttpLimits { connections: 2, connections_unauthenticated: Some(2), ..HttpLimits::default() };
+    serving(authorizing(), limits, async |port, _| {
+        let (mut known, mut unknown) = (connect(port).await, connect(port).await);
+        get_hello(&mut unknown).await;
+        known.write_all(b"GET /authorized HTTP/1.1\r\nhost: t\r\n\r\n").await.unwrap();
+        assert!(known.read(&mut [0; 1024]).await.unwrap() > 0);
+        let mut new = connect(port).await;
+        get_hello(&mut new).await;
+        assert_eq!(read_to_close(&mut unknown).await, "");
+        get_hello(&mut known).await;
+    })
+    .await;
+}
+
+/// Treats requests for `/authorized` as authorized.
+fn authorizing() -> Router {
+    let authorize = async |Extension(request): Extension<RequestAuthorization>| {
+        request.authorized();
+        "done"
+    };
+    hello().route("/authorized", get(authorize))
+}
+
+#[tokio::test]
+async fn a_head_of_more_than_32_kib_is_too_large() {
+    serving(hello(), HttpLimits::default(), async |port, _| {
+        let mut stream = connect(port).await;
+        let head = format!("GET / HTTP/1.1\r\nhost: t\r\nx: {}\r\n\r\n", "y".repeat(33 * 1024));
+        let _ = stream.write_all(head.as_bytes()).await;
+        let answer = read_to_close(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+        // A token may have 16 KiB.
+        let mut stream = connect(port).await;
+        let head = format!("GET / HTTP/1.1\r\nhost: t\r\nx: {}\r\n", "y".repeat(24 * 1024));
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(b"connection: close\r\n\r\n").await.unwrap();
+        assert!(read_to_close(&mut stream).await.ends_with("hello"));
     })
     .await;
 }

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use vmafx_kit::serve::{HttpLimits, HttpOptions, incoming, serve_with};
+use vmafx_kit::serve::{ConnectionLimits, HttpOptions, LimitMetrics, incoming, serve_with};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsFiles, TlsVariables};
 
@@ -79,7 +79,7 @@ async fn serving<T>(tls: ServerTls, client: impl AsyncFnOnce(u16) -> T) -> T {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let shutdown = Shutdown::new();
-    let options = HttpOptions { limits: HttpLimits::default(), tls: Some(tls) };
+    let options = HttpOptions { tls: Some(tls), ..HttpOptions::default() };
     let router = Router::new().route("/", get(async || "hello"));
     let asked = async {
         let answer = client(port).await;
@@ -209,7 +209,8 @@ async fn grpc_is_served_over_tls_by_the_same_connections() {
     let shutdown = Shutdown::new();
     let routes = tonic::service::Routes::from(Router::new());
     let served = tonic::transport::Server::builder().add_routes(routes).serve_with_incoming_shutdown(
-        incoming(listener, Some(tls), 8).map(Ok::<_, std::io::Error>),
+        incoming(listener, Some(tls), ConnectionLimits::http2(), LimitMetrics::default())
+            .map(Ok::<_, std::io::Error>),
         shutdown.begun(),
     );
     let asked = async {

@@ -2,7 +2,10 @@
 //!
 //! A decoder that is taken over by the file it decodes should find nothing of value: no network, no files but the job's
 //! own, no secrets, no other process, and limited memory and time. All measures are inherited by whatever the process
-//! starts, and none can be undone by it. Each is optional: a measure that the kernel lacks is logged.
+//! starts, and none can be undone by it.
+//!
+//! Landlock and seccomp are the two that nothing else replaces, and a kernel or a container runtime may lack either.
+//! [`ConfinementPolicy`] decides what happens then; any other measure that is missing is logged.
 //!
 //! | module     | limits                                                                                      |
 //! |------------|---------------------------------------------------------------------------------------------|
@@ -15,16 +18,18 @@
 //! would let one job starve another. In Kubernetes the Pod has one.
 
 mod files;
+mod policy;
 mod process;
 mod rlimits;
 mod syscalls;
 
 use std::path::PathBuf;
 
+pub use policy::ConfinementPolicy;
 pub use process::{close_inherited, end_with_parent, keep_to_itself};
 
 use crate::paths::local::FileId;
-use crate::task::WorkerLimits;
+use crate::task::{ConfinementReport, WorkerLimits};
 
 /// Everything that the process may use.
 #[derive(Clone, Debug)]
@@ -41,12 +46,14 @@ pub struct ConfinementNeeds {
 
 /// Confines this process for good, and returns the measures. The process must have one thread only: others would not be
 /// confined.
-pub fn confine(needs: &ConfinementNeeds) -> Vec<String> {
+pub fn confine(needs: &ConfinementNeeds) -> ConfinementReport {
     let mut measures = process::confine();
     measures.extend(rlimits::confine(&needs.limits, needs.gpu));
-    measures.push(files::confine(needs));
-    measures.extend(syscalls::confine(needs.gpu));
-    measures
+    let (landlock_abi, files) = files::confine(needs);
+    measures.push(files);
+    let (seccomp, syscalls) = syscalls::confine(needs.gpu);
+    measures.extend(syscalls);
+    ConfinementReport { landlock_abi, seccomp, measures }
 }
 
 /// The name of a measure that is active, or why it is not.

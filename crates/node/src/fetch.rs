@@ -39,9 +39,9 @@ use self::error::FetchError;
 use self::shared_downloads::SharedDownloads;
 use self::source::{FileMetadata, OpenedSource, Source};
 use crate::paths::local::{LocalError, LocalFile};
-use crate::paths::network::NetworkAccess;
 use crate::paths::{Address, RedactedUri, ScoringRoots};
 use crate::scratch::Scratch;
+use vmafx_kit::egress::NetworkAccess;
 
 pub(crate) use error::FetchProblem;
 pub use fetched::FetchedFile;

@@ -17,19 +17,19 @@ mod protocol;
 mod watch;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use vmafx_job::{Failure, FailureReason, ScoreResult};
+use vmafx_job::{Confinement, Failure, FailureReason, ScoreResult};
 
 use self::exit::WorkerExit;
-use self::process::Process;
+use self::process::{Pipes, Process};
 use self::watch::{WatchEnd, WorkerWatch};
 use crate::machine::OomKills;
-use crate::task::Task;
+use crate::task::{ConfinementReport, Task, WorkerLimits, WorkerRequest};
 use crate::worker::PathRedactor;
 
 /// Variables that a worker inherits: the locations of programs and libraries, and the GPU to use. None of them is a
@@ -44,8 +44,11 @@ const INHERITED_VARIABLES: [&str; 7] = [
     "ONEAPI_DEVICE_SELECTOR",
 ];
 
-/// An external engine reports no progress, so this deadline takes the place of the stall timeout.
-const ENGINE_DEADLINE: Duration = Duration::from_mins(30);
+/// Stall timeout of an external engine, which reports no progress.
+const ENGINE_STALL_TIMEOUT: Duration = Duration::from_mins(30);
+
+/// Timeout for a worker to confine itself and report how far that went.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Starts workers.
 #[derive(Debug)]
@@ -53,8 +56,8 @@ pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
-    /// The measures of the last worker, so that they are logged when they change and not for each job.
-    confinement: Mutex<Option<Vec<String>>>,
+    /// The report of the last worker, so that it is logged when it changes and not for each job.
+    confinement: Mutex<Option<ConfinementReport>>,
 }
 
 /// Why there is no score.
@@ -79,8 +82,8 @@ impl Launcher {
         Self { program, arguments, environment: environment.collect(), confinement: Mutex::new(None) }
     }
 
-    /// The confinement measures of the last worker, once one has reported them.
-    pub fn confinement(&self) -> Option<Vec<String>> {
+    /// How far the last worker was confined, once one has reported it.
+    pub fn confinement(&self) -> Option<ConfinementReport> {
         self.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -99,22 +102,19 @@ impl Launcher {
         if cancel.is_cancelled() {
             return Err(Unscored::Cancelled);
         }
-        let text = serde_json::to_vec(task).map_err(|error| {
-            Failure::new(FailureReason::Internal, format!("cannot serialize the task: {error}"))
-        })?;
+        let text = serialize(&WorkerRequest::Score(Box::new(task.clone())))?;
         let kills = OomKills::now();
-        let (mut process, pipes) = Process::start(self.command(task)).await.map_err(|error| {
-            Failure::new(
-                FailureReason::Internal,
-                format!("cannot start the worker {}: {error}", self.program.display()),
-            )
-        })?;
+        let (mut process, pipes) = self.start(&task.limits).await?;
         let mut watch = WorkerWatch::new(stall_timeout, deadline, progress);
         if task.engine.is_some() {
-            watch.expect_no_progress(ENGINE_DEADLINE);
+            watch.expect_no_progress(ENGINE_STALL_TIMEOUT);
         }
-        let end =
-            watch.run(&mut process, pipes, &text, cancel, |measures| self.log_confinement(measures)).await;
+        let mut confinement = None;
+        let confined = |report: ConfinementReport| {
+            confinement = Some(report.with_limits(&task.limits, deadline));
+            self.log_confinement(report);
+        };
+        let end = watch.run(&mut process, pipes, &text, cancel, confined).await;
         let status = process.stop(matches!(end, WatchEnd::Done(_))).await;
         let exit = WorkerExit {
             status,
@@ -123,11 +123,43 @@ impl Launcher {
             redactor: &PathRedactor::of(task),
             limits: &task.limits,
         };
-        exit::result(end, &exit)
+        let mut result = exit::result(end, &exit)?;
+        result.details.get_or_insert_default().confinement = confinement;
+        Ok(result)
     }
 
-    fn command(&self, task: &Task) -> Command {
-        let scratch = &task.limits.scratch;
+    /// Starts a worker that only confines itself, and returns how far that went.
+    pub async fn probe(&self, limits: &WorkerLimits) -> Result<Confinement, Failure> {
+        let text = serialize(&WorkerRequest::Probe(limits.clone()))?;
+        let (mut process, pipes) = self.start(limits).await?;
+        let mut watch = WorkerWatch::new(PROBE_TIMEOUT, Some(PROBE_TIMEOUT), |_, _| {});
+        let mut confinement = None;
+        let confined = |report: ConfinementReport| {
+            confinement = Some(report.with_limits(limits, None));
+            self.log_confinement(report);
+        };
+        let never = CancellationToken::new();
+        _ = watch.run(&mut process, pipes, &text, &never, confined).await;
+        process.stop(false).await;
+        confinement.ok_or_else(|| {
+            let message = format!(
+                "the worker did not report how far it is confined; its last message: {}",
+                watch.stderr.last_line()
+            );
+            Failure::new(FailureReason::Internal, message)
+        })
+    }
+
+    async fn start(&self, limits: &WorkerLimits) -> Result<(Process, Pipes), Failure> {
+        Process::start(self.command(&limits.scratch)).await.map_err(|error| {
+            Failure::new(
+                FailureReason::Internal,
+                format!("cannot start the worker {}: {error}", self.program.display()),
+            )
+        })
+    }
+
+    fn command(&self, scratch: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -143,18 +175,24 @@ impl Launcher {
         command
     }
 
-    fn log_confinement(&self, measures: Vec<String>) {
+    fn log_confinement(&self, report: ConfinementReport) {
         let mut last = self.confinement.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref() == Some(&measures) {
+        if last.as_ref() == Some(&report) {
             return;
         }
         // A missing measure carries its cause: `no landlock: this kernel does not have it`.
         let (missing, active): (Vec<&str>, Vec<&str>) =
-            measures.iter().map(String::as_str).partition(|measure| measure.contains(": "));
-        tracing::info!(active = active.join(", "), "workers are confined");
+            report.measures.iter().map(String::as_str).partition(|measure| measure.contains(": "));
+        let landlock_abi = report.landlock_abi;
+        tracing::info!(active = active.join(", "), landlock_abi, "workers are confined");
         if !missing.is_empty() {
             tracing::warn!(missing = missing.join("; "), "this kernel lacks some confinement of workers");
         }
-        *last = Some(measures);
+        *last = Some(report);
     }
+}
+
+fn serialize(request: &WorkerRequest) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(request)
+        .map_err(|error| Failure::new(FailureReason::Internal, format!("cannot serialize the task: {error}")))
 }

@@ -27,6 +27,7 @@ use crate::task::ModelSource;
 use model_directory::ModelDirectory;
 use oci::{CachedModel, OciModels};
 pub use settings::ModelSettings;
+use vmafx_oci::TransportError;
 pub use vmafx_oci::{ReferenceError, RegistryCredentials};
 
 /// A model on this machine. Its file is not removed as long as this value lives.
@@ -50,6 +51,15 @@ impl From<ModelSource> for ResolvedModel {
     }
 }
 
+/// Why models cannot be found on this machine.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelsError {
+    #[error(transparent)]
+    Cache(#[from] ScratchError),
+    #[error("cannot create the client for registries")]
+    Client(#[from] TransportError),
+}
+
 #[derive(Debug)]
 pub struct Models {
     default: Option<String>,
@@ -63,7 +73,7 @@ impl Models {
         settings: &ModelSettings,
         credentials: RegistryCredentials,
         fetcher: &Fetcher,
-    ) -> Result<Self, ScratchError> {
+    ) -> Result<Self, ModelsError> {
         Ok(Self {
             default: settings.default_model.clone().filter(|name| !name.is_empty()),
             directory: settings.model_dir.as_deref().map(ModelDirectory::new),

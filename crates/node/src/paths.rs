@@ -11,14 +11,13 @@
 //! | a FIFO, a device, a directory, a socket           | only a regular file is opened                              |
 //! | `/proc` or `/sys` below a root                    | files of the kernel's own file systems are refused         |
 //! | a redirect                                        | each hop is checked against the roots                      |
-//! | a host name that resolves to a private address    | [`network`]: the address that is connected to is checked   |
+//! | a host name that resolves to a private address    | [`vmafx_kit::egress`]: the connected address is checked    |
 //! | `:local:/etc`, `remote,option=…:` of rclone       | [`Address`] accepts names of configured remotes only       |
 //!
 //! Other mounts below a root are followed: volumes of a Pod are mounts, and only an administrator can create one.
 
 mod address;
 pub mod local;
-pub mod network;
 mod redacted_uri;
 mod scoring_roots;
 

@@ -36,8 +36,8 @@ use vmafx_job::{Failure, FailureReason};
 
 use self::existing::Existence;
 use crate::fetch::{FetchProblem, Fetcher};
-use crate::paths::network::NetworkAccess;
 use crate::paths::{Address, ObjectAddress, RedactedUri, ScoringRoots};
+use vmafx_kit::egress::NetworkAccess;
 
 /// Size of the parts of a multipart upload.
 const PART_BYTES: usize = 8 << 20;

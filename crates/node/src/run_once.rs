@@ -113,7 +113,7 @@ async fn score(
     let limits = JobLimits {
         share: Machine::of_this_process().share(1),
         stall_timeout: args.stall_timeout.0,
-        deadline: args.deadline.map(|deadline| deadline.0),
+        deadline: args.scorer.job_deadline(),
     };
     let scorer = Scorer::open(&args.scorer, limits, Launcher::new(program))
         .map_err(|error| internal("cannot score on this machine", &error))?;

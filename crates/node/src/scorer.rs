@@ -14,16 +14,18 @@
 mod clip_sizes;
 mod settings;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::{
-    Backend, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult, ScoringRequest,
+    Backend, Confinement, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult,
+    ScoringRequest,
 };
 
+use crate::confine::ConfinementPolicy;
 use crate::fetch::{DownloadProgress, FetchProblem, FetchedFile, Fetcher, StoreVariables};
 use crate::launch::{Launcher, Unscored};
 use crate::machine::SlotShare;
@@ -73,6 +75,7 @@ pub struct Scorer {
     ffmpeg: Option<PathBuf>,
     cpu_limit: Duration,
     limits: JobLimits,
+    confinement: ConfinementPolicy,
     scratch: Scratch,
     fetcher: Fetcher,
     models: Models,
@@ -96,6 +99,7 @@ impl Scorer {
             ffmpeg: settings.ffmpeg_bin.clone(),
             cpu_limit: settings.worker_cpu.0,
             limits,
+            confinement: settings.confinement,
             models: Models::new(&settings.models, RegistryCredentials::of_process(), &fetcher)?,
             publisher: Publisher::new(&fetcher),
             scratch,
@@ -106,6 +110,23 @@ impl Scorer {
 
     pub(crate) fn scratch(&self) -> &Scratch {
         &self.scratch
+    }
+
+    /// How far a worker on this machine is confined; an error if that is less than the settings require.
+    pub async fn probe_confinement(&self) -> Result<Confinement, Failure> {
+        // A probe writes nothing, so it needs no directory of its own.
+        let confinement = self.launcher.probe(&self.worker_limits(Path::new("/"))).await?;
+        self.confinement.check(&confinement)?;
+        Ok(confinement)
+    }
+
+    fn worker_limits(&self, scratch: &Path) -> WorkerLimits {
+        WorkerLimits {
+            memory_bytes: self.limits.share.memory,
+            cpu_seconds: self.cpu_limit.as_secs(),
+            file_bytes: MAX_REPORT_BYTES,
+            scratch: scratch.to_owned(),
+        }
     }
 
     /// Scores a request. Cancelled at any point, it returns soon and leaves nothing behind.
@@ -151,12 +172,8 @@ impl Scorer {
             report: report_format.map(|format| directory.path().join(format!("report.{format}"))),
             ffmpeg: self.ffmpeg.clone(),
             engine: self.engine.clone().map(|program| ExternalEngine { program, backend: self.backend }),
-            limits: WorkerLimits {
-                memory_bytes: self.limits.share.memory,
-                cpu_seconds: self.cpu_limit.as_secs(),
-                file_bytes: MAX_REPORT_BYTES,
-                scratch: directory.path().to_owned(),
-            },
+            limits: self.worker_limits(directory.path()),
+            confinement: self.confinement,
         };
         let mut result = self.run_workers(&task, progress, cancel).await?;
         if let Some((name, value)) = result.not_finite() {

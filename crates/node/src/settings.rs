@@ -72,10 +72,6 @@ pub struct NodeSettings {
     #[arg(long, env = "VMAFX_WORKER_STALL", value_name = "DURATION", default_value = "5m")]
     pub worker_stall: GoDuration,
 
-    /// Deadline of a job; 0s: none.
-    #[arg(long, env = "VMAFX_WORKER_TIMEOUT", value_name = "DURATION", default_value = "0s")]
-    pub worker_timeout: GoDuration,
-
     /// Directory for finished results that the controller has not accepted yet; it must survive a restart of the process
     /// [default: `outbox` in the scratch directory]
     #[arg(long, env = "VMAFX_OUTBOX_DIR", value_name = "DIR")]
@@ -89,6 +85,12 @@ pub struct NodeSettings {
 impl NodeSettings {
     pub(crate) fn outbox_directory(&self) -> PathBuf {
         self.outbox_dir.clone().unwrap_or_else(|| self.scorer.scratch.directory().join("outbox"))
+    }
+
+    /// Permits registries on this machine, for a process whose user is also the administrator.
+    pub fn permit_local_registries(&mut self) {
+        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        self.scorer.models.oci_private_hosts.extend(hosts);
     }
 
     /// Sets the scratch directory unless one is configured.

@@ -1,11 +1,14 @@
 //! Starts a node from its settings.
 
+mod confinement;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
 use tokio::net::TcpListener;
+use vmafx_job::Failure;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::config::ListenAddr;
 use vmafx_kit::health::{self, Readiness};
@@ -15,7 +18,7 @@ use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_proto::controller::v1::NodeCapability;
 
 use crate::agent::{self, AgentTimeouts, NodeIdentity, NodeMetrics, Outbox};
-use crate::confine;
+use crate::confine::{self, ConfinementPolicy};
 use crate::launch::Launcher;
 use crate::machine::{Machine, device};
 use crate::scorer::{JobLimits, Scorer};
@@ -37,6 +40,8 @@ pub struct RunningNode {
     pub http: Option<SocketAddr>,
     /// Name of the device that the node computes with.
     pub device: String,
+    /// Why this machine must not score; the node pulls no jobs then.
+    pub refused: Option<Failure>,
 }
 
 /// Adds the agent and its health pages to the tasks of a process.
@@ -67,7 +72,7 @@ pub async fn run(
     let limits = JobLimits {
         share: machine.share(slots),
         stall_timeout: settings.worker_stall.0,
-        deadline: Some(settings.worker_timeout.0).filter(|limit| !limit.is_zero()),
+        deadline: settings.scorer.job_deadline(),
     };
     let backend = settings.scorer.backend;
     let opened = {
@@ -78,6 +83,10 @@ pub async fn run(
         };
         tokio::task::spawn_blocking(open).await??
     };
+    let readiness = Readiness::new(tasks.shutdown());
+    let confinement = confinement::probe(&opened.0, &readiness).await?;
+    let mut labels = settings.labels.0.clone();
+    labels.extend(confinement.as_ref().ok().and_then(ConfinementPolicy::label));
     let vendor = device::Vendor::of_backend(backend);
     let identity = NodeIdentity {
         name: settings.node_id.clone().filter(|name| !name.is_empty()).map_or_else(host_name, Ok)?,
@@ -85,7 +94,7 @@ pub async fn run(
             gpu_vendor: vendor.name().to_owned(),
             backends: vec![backend.name().to_owned()],
             concurrency: settings.slots,
-            labels: settings.labels.0.clone().into_iter().collect(),
+            labels: labels.into_iter().collect(),
             device: device::detect(vendor).await,
         },
         resource: settings.resource.reference(),
@@ -101,7 +110,6 @@ pub async fn run(
     );
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
     let metrics = NodeMetrics::new(&mut registry, backend, i64::from(settings.slots));
-    let readiness = Readiness::new(tasks.shutdown());
     let registered = readiness.gate("controller", "has not registered this node");
     let room = readiness.gate("scratch", "not checked yet");
     room.open();
@@ -110,12 +118,16 @@ pub async fn run(
     // Before the first job is pulled: a node whose health nobody can check must not start.
     let listener = listen("VMAFX_HTTP_ADDR", http).await?;
     let http = listener.as_ref().map(TcpListener::local_addr).transpose()?;
-    agent::run(tasks, &config.channel, identity, config.timeouts, opened, &metrics, registered);
+    if confinement.is_ok() {
+        agent::run(tasks, &config.channel, identity, config.timeouts, opened, &metrics, registered);
+    } else {
+        confinement::wait_for_shutdown(tasks);
+    }
     if let Some(listener) = listener {
         let router = pages(readiness.clone()).merge(metrics::router(Arc::new(registry)));
         tasks.support("http", |last| serve(listener, router, last));
     }
-    Ok(RunningNode { readiness, http, device })
+    Ok(RunningNode { readiness, http, device, refused: confinement.err() })
 }
 
 /// `/healthz` and `/readyz`, and `/livez` and `/startupz`, which the operator's Pods are probed by.

@@ -4,13 +4,25 @@
 //! agent is gone, and the worker stops with everything it has started. The worker writes [`WorkerMessage`]s to its
 //! standard output, one JSON object per line: progress and activity, and at last one [`WorkerMessage::Done`]. A worker that exits
 //! without it has crashed; the end of its standard error becomes part of the failure's message.
+//!
+//! In the place of a task the agent may send the limits of a job alone ([`WorkerRequest::Probe`]): the worker confines itself,
+//! reports how far that went, and exits.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use vmafx_job::{Backend, Failure, RawVideo, ScoreResult, ScoringOptions};
+use vmafx_job::{Backend, Confinement, Failure, RawVideo, ScoreResult, ScoringOptions};
 
+use crate::confine::ConfinementPolicy;
 use crate::paths::local::FileId;
+
+/// The line that a worker reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WorkerRequest {
+    Score(Box<Task>),
+    Probe(WorkerLimits),
+}
 
 /// One comparison of local files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +42,9 @@ pub struct Task {
     #[serde(default)]
     pub engine: Option<ExternalEngine>,
     pub limits: WorkerLimits,
+    /// Whether the worker may score if it cannot be confined completely.
+    #[serde(default)]
+    pub confinement: ConfinementPolicy,
 }
 
 /// A `vmaf` command of this machine, for GPUs.
@@ -83,12 +98,36 @@ pub struct WorkerLimits {
     pub scratch: PathBuf,
 }
 
+/// How far a worker could confine itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfinementReport {
+    /// Version of the Landlock ABI that is enforced; 0: none.
+    pub landlock_abi: u32,
+    pub seccomp: bool,
+    /// All measures, active and missing, for logs.
+    pub measures: Vec<String>,
+}
+
+impl ConfinementReport {
+    /// The same with the limits of the job.
+    pub fn with_limits(&self, limits: &WorkerLimits, deadline: Option<std::time::Duration>) -> Confinement {
+        Confinement {
+            landlock_abi: self.landlock_abi,
+            seccomp: self.seccomp,
+            memory_bytes: limits.memory_bytes,
+            cpu_seconds: limits.cpu_seconds,
+            wall_seconds: deadline.map_or(0, |deadline| deadline.as_secs()),
+        }
+    }
+}
+
 /// A line that a worker writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WorkerMessage {
-    /// The confinement measures, active and missing; sent once, at the start.
-    Confined(Vec<String>),
+    /// Sent once, at the start.
+    Confined(ConfinementReport),
     Progress {
         /// Frame pairs scored.
         done: u64,
@@ -100,6 +139,11 @@ pub enum WorkerMessage {
     Activity {
         frames: u64,
         bytes: u64,
+    },
+    /// Asks the agent to kill a process that the worker has started. The agent does so only for a process of the worker's own
+    /// group.
+    Kill {
+        process: u32,
     },
     Done(Result<Box<ScoreResult>, Failure>),
 }

@@ -28,10 +28,11 @@ use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 use vmafx_job::{Failure, FailureReason, ScoreResult};
-use vmafx_scoring::input::Tools;
+use vmafx_scoring::input::{ProcessKiller, Tools};
 
 pub(crate) use self::classify::{input_failure, model_failure};
 use self::message_writer::MessageWriter;
@@ -40,7 +41,7 @@ pub(crate) use self::request::{clip, model};
 use crate::confine::{self, ConfinementNeeds};
 use crate::engine;
 use crate::paths::local::FileId;
-use crate::task::{ClipFile, ModelSource, Task, WorkerMessage};
+use crate::task::{ClipFile, ModelSource, Task, WorkerLimits, WorkerMessage, WorkerRequest};
 
 const MAX_TASK_BYTES: u64 = 1 << 20;
 
@@ -52,25 +53,35 @@ const EXIT_NO_READER: u8 = 3;
 
 /// Reads a task, confines this process, runs the task and writes its result. The process must have one thread only:
 /// others would not be confined.
-pub fn run(stdin: impl BufRead + Send + 'static, stdout: impl Write + Send) -> ExitCode {
+pub fn run(stdin: impl BufRead + Send + 'static, stdout: impl Write + Send + 'static) -> ExitCode {
     // First of all, because the next step waits for the agent, which may be gone already.
     let bound = confine::end_with_parent(true);
-    let mut measures = vec![confine::close_inherited()];
-    let (task, agent) = match read(stdin) {
+    let closed = confine::close_inherited();
+    let (request, agent) = match read(stdin) {
         Ok(read) => read,
         Err(error) => {
             eprintln!("the worker got no task on its standard input: {error}");
             return ExitCode::from(EXIT_NO_TASK);
         }
     };
-    let tools = tools(&task);
-    measures.extend(confine::confine(&needs(&task, &tools)));
-    measures.push(parent_watch::start(agent, bound));
-    let writer = MessageWriter::new(stdout);
-    writer.send(&WorkerMessage::Confined(measures));
-    let result = score(&task, &tools, &writer).map(Box::new);
-    writer.flush_progress();
-    writer.send(&WorkerMessage::Done(result));
+    let writer = Arc::new(MessageWriter::new(stdout));
+    let (needs, tools) = match &request {
+        WorkerRequest::Score(task) => {
+            let tools = tools(task, &writer);
+            (needs(task, &tools), Some(tools))
+        }
+        WorkerRequest::Probe(limits) => (probe_needs(limits), None),
+    };
+    let mut report = confine::confine(&needs);
+    report.measures.insert(0, closed);
+    report.measures.push(parent_watch::start(agent, bound));
+    writer.send(&WorkerMessage::Confined(report.clone()));
+    if let (WorkerRequest::Score(task), Some(tools)) = (&request, &tools) {
+        let permitted = task.confinement.check(&report.with_limits(&task.limits, None));
+        let result = permitted.and_then(|()| score(task, tools, &writer)).map(Box::new);
+        writer.flush_progress();
+        writer.send(&WorkerMessage::Done(result));
+    }
     if writer.is_connected() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_NO_READER) }
 }
 
@@ -102,17 +113,30 @@ fn check_identity(clip: &ClipFile) -> Result<(), Failure> {
     Err(Failure::new(FailureReason::InputDenied, message))
 }
 
-/// The task, and the rest of standard input while the agent holds it open.
-fn read<R: BufRead>(mut stdin: R) -> io::Result<(Task, Option<R>)> {
+/// The request, and the rest of standard input while the agent holds it open.
+fn read<R: BufRead>(mut stdin: R) -> io::Result<(WorkerRequest, Option<R>)> {
     let mut line = Vec::new();
     (&mut stdin).take(MAX_TASK_BYTES).read_until(b'\n', &mut line)?;
     let open = line.ends_with(b"\n");
     Ok((serde_json::from_slice(&line)?, open.then_some(stdin)))
 }
 
-fn tools(task: &Task) -> Tools {
+/// A confined process cannot send a signal to another one, so the agent kills the decoders that are not needed any more.
+fn tools<W: Write + Send + 'static>(task: &Task, writer: &Arc<MessageWriter<W>>) -> Tools {
     let path = std::env::var_os("PATH");
-    Tools::from_env(task.ffmpeg.as_deref().map(AsRef::<OsStr>::as_ref), path.as_deref())
+    let writer = Arc::clone(writer);
+    let killer = ProcessKiller::new(move |process| writer.send(&WorkerMessage::Kill { process }));
+    Tools::from_env(task.ffmpeg.as_deref().map(AsRef::<OsStr>::as_ref), path.as_deref()).with_killer(killer)
+}
+
+fn probe_needs(limits: &WorkerLimits) -> ConfinementNeeds {
+    ConfinementNeeds {
+        limits: limits.clone(),
+        read: Vec::new(),
+        programs: Vec::new(),
+        libraries: Vec::new(),
+        gpu: false,
+    }
 }
 
 fn needs(task: &Task, tools: &Tools) -> ConfinementNeeds {

@@ -5,7 +5,7 @@
 //! | [`mod@reference`], [`digest`] | how artifacts and repositories are named                                         |
 //! | [`credentials`]             | credentials for registries, from docker's configuration                          |
 //! | [`client`]                  | pull, push, tags: the few requests of the distribution protocol that models need |
-//! | [`transport`]               | how one request is made; the node has its own, which restricts addresses         |
+//! | [`transport`]               | how one request is made; that of the node restricts addresses                    |
 //! | [`manifest`], [`artifact`]  | artifacts and their manifests, parsed and written                                |
 //! | [`checkpoint`]              | the metadata of a trained model                                                  |
 //!
@@ -31,4 +31,4 @@ pub use digest::Digest;
 pub use error::{OciError, RegistryFailure};
 pub use manifest::{Descriptor, Manifest, ManifestError};
 pub use reference::{ArtifactReference, ReferenceError, Repository};
-pub use transport::{DirectTransport, Transport, TransportError};
+pub use transport::{DirectTransport, GuardedTransport, Transport, TransportError};

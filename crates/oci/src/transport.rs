@@ -1,7 +1,9 @@
 //! How one request is made.
 //!
-//! The protocol is the same for every user of this crate; the HTTP client is not. The node uses the one that fetches
-//! its inputs and checks every address; everything else uses [`DirectTransport`].
+//! The protocol is the same for every user of this crate; the HTTP client is not. The node, whose jobs choose the registry,
+//! uses [`GuardedTransport`]; everything else uses [`DirectTransport`].
+
+mod guarded;
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -10,6 +12,8 @@ use std::time::Duration;
 
 use reqwest::{Client, Method, RequestBuilder, redirect};
 use url::Url;
+
+pub use self::guarded::GuardedTransport;
 
 /// Why a request got no response. The texts quote no URL, which may hold a signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,8 +25,10 @@ pub enum TransportError {
     /// An untrusted certificate, an unsupported version, or a server without TLS.
     #[error("TLS failed ({0})")]
     Tls(String),
-    /// The transport does not permit this address.
-    #[error("{0}")]
+    /// A host in a private network that no administrator listed.
+    #[error(
+        "{0} is in a private network; an administrator has to list it in VMAFX_OCI_PRIVATE_HOSTS if models may come from there"
+    )]
     Forbidden(String),
 }
 

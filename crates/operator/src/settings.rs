@@ -11,6 +11,7 @@ use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::job::in_pod::render::{JobDefaults, NAMESPACE_PLACEHOLDER};
 use crate::lease::LeaseArgs;
 use crate::node::render::{GpuResources, NodeDefaults};
+use crate::render::pod::WorkerGuard;
 use crate::render::{ControllerAccess, ControllerTls};
 use crate::training::TrainerArgs;
 use crate::training::render::TrainerDefaults;
@@ -163,6 +164,14 @@ pub struct WorkerArgs {
     #[arg(long, env = "VMAFX_OCI_PLAIN_HTTP", value_name = "LIST", value_delimiter = ',')]
     pub oci_plain_http: Vec<String>,
 
+    /// Hosts of private networks, as host or host:port, that workers may pull models from.
+    #[arg(long, env = "VMAFX_OCI_PRIVATE_HOSTS", value_name = "LIST", value_delimiter = ',')]
+    pub oci_private_hosts: Vec<String>,
+
+    /// Whether workers may score where Landlock or seccomp is not in force; by default that of the workers.
+    #[arg(long, env = "VMAFX_CONFINEMENT", value_name = "POLICY", value_parser = ["required", "best-effort"])]
+    pub confinement: Option<String>,
+
     /// Extended resource name of NVIDIA GPUs.
     #[arg(
         long,
@@ -213,6 +222,7 @@ impl Settings {
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
+            guard: workers.guard(),
         }
     }
 
@@ -233,6 +243,7 @@ impl Settings {
             roots: workers.scoring_roots.clone(),
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
+            guard: workers.guard(),
         }
     }
 }
@@ -240,6 +251,13 @@ impl Settings {
 impl WorkerArgs {
     fn plain_registries(&self) -> String {
         self.oci_plain_http.join(",")
+    }
+
+    fn guard(&self) -> WorkerGuard {
+        WorkerGuard {
+            confinement: self.confinement.clone().unwrap_or_default(),
+            private_hosts: self.oci_private_hosts.join(","),
+        }
     }
 
     fn gpus(&self) -> GpuResources {
@@ -327,6 +345,17 @@ mod tests {
         let roots: Vec<_> =
             settings.job_defaults().roots.expand("video").iter().map(ToString::to_string).collect();
         assert_eq!(roots, ["s3://clips/video", "/media", "box:"]);
+    }
+
+    #[test]
+    fn what_guards_workers_is_passed_on() {
+        let set = [("VMAFX_CONFINEMENT", "required"), ("VMAFX_OCI_PRIVATE_HOSTS", "a:5000,b")];
+        let settings = settings(&set).unwrap();
+        let controller = settings.controller.grpc("vmafx").unwrap();
+        let guards = [settings.node_defaults(&controller).guard, settings.job_defaults().guard];
+        let expected =
+            WorkerGuard { confinement: "required".to_owned(), private_hosts: "a:5000,b".to_owned() };
+        assert_eq!(guards, [expected.clone(), expected]);
     }
 
     #[test]

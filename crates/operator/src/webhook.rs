@@ -61,7 +61,7 @@ pub async fn start(
         tls
     };
     let router = server::router(AdmissionMetrics::new(metrics));
-    let options = HttpOptions { limits: server::limits(), tls: Some(tls) };
+    let options = HttpOptions { limits: server::limits(), tls: Some(tls), ..HttpOptions::default() };
     // A support task, because the Service still points here while the rest of the operator shuts down.
     tasks.support("webhook", |last_call| serve_with(listener, router, options, last_call));
     Ok(())

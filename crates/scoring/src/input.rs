@@ -40,7 +40,7 @@ pub use error::InputError;
 pub(crate) use error::is_transient;
 pub use probe::{Probe, probe, probe_stoppable};
 pub use stop::StopHandle;
-pub use tools::Tools;
+pub use tools::{ProcessKiller, Tools};
 
 use crate::picture::{PictureFormat, PictureMut};
 

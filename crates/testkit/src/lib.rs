@@ -9,6 +9,7 @@ pub mod http_gateway;
 pub mod http_server;
 pub mod kube;
 pub mod markdown;
+pub mod old_kernel;
 pub mod ports;
 pub mod postgres;
 pub mod prerequisite;

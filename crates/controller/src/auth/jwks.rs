@@ -2,6 +2,7 @@
 
 mod cache;
 mod fetch;
+mod guard;
 mod key_set;
 
 pub(super) use self::cache::{KeyCache, UsableKeys};

@@ -5,7 +5,8 @@
 mod grpc;
 mod http;
 
-use ::http::HeaderMap;
+use ::http::{Extensions, HeaderMap};
+use vmafx_kit::serve::RequestAuthorization;
 
 pub use self::grpc::{GrpcAuthLayer, GrpcAuthService};
 pub use self::http::authorize_http;
@@ -52,6 +53,15 @@ impl CallAuthorizer {
             None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
         }
     }
+}
+
+/// Adds the caller to the extensions of a permitted request, and keeps the connection of one that is authenticated.
+fn admit(identity: Option<Identity>, extensions: &mut Extensions) {
+    let Some(identity) = identity else { return };
+    if let Some(request) = extensions.get::<RequestAuthorization>() {
+        request.authorized();
+    }
+    extensions.insert(identity);
 }
 
 fn names(roles: Roles) -> String {

@@ -1,4 +1,4 @@
-//! The roles that each method and route needs. Unlisted ones are denied to everybody.
+//! The roles that each method and route needs, and the limits of each method. Unlisted ones are denied to everybody.
 
 use http::Method;
 
@@ -17,30 +17,62 @@ const WRITE: Permission = Permission::Roles(Roles::of(&[Role::Writer, Role::Admi
 /// Not for admins: only a node registers, pulls work and reports.
 const NODE: Permission = Permission::Roles(Roles::of(&[Role::Node]));
 
-const GRPC_METHODS: &[(&str, Permission)] = &[
-    ("/vmafx.controller.v1.VmafxController/SubmitJob", WRITE),
-    ("/vmafx.controller.v1.VmafxController/GetJob", READ),
-    ("/vmafx.controller.v1.VmafxController/CancelJob", WRITE),
-    ("/vmafx.controller.v1.VmafxController/StreamJobs", READ),
-    ("/vmafx.controller.v1.VmafxController/RegisterNode", NODE),
-    ("/vmafx.controller.v1.VmafxController/Heartbeat", NODE),
-    ("/vmafx.controller.v1.VmafxController/PullWork", NODE),
-    ("/vmafx.controller.v1.VmafxController/ReportResult", NODE),
-    ("/vmafx.controller.v1.VmafxController/ReleaseJob", NODE),
-    ("/vmafx.controller.v1.VmafxController/LabelJob", WRITE),
-    ("/vmafx.controller.v1.VmafxController/StreamSamples", READ),
-    ("/vmafx.controller.v1.VmafxController/Explain", READ),
-    ("/vmafx.controller.v1.VmafxController/ListJobs", READ),
-    ("/vmafx.controller.v1.VmafxController/ListNodes", READ),
-    ("/vmafx.controller.v1.VmafxController/UpdateJob", WRITE),
-    ("/vmafx.v1.VmafxScoring/Score", WRITE),
-    ("/vmafx.v1.VmafxScoring/ScoreStream", WRITE),
-    ("/vmafx.v1.VmafxScoring/Health", READ),
-    ("/grpc.health.v1.Health/Check", Permission::Exempt),
-    ("/grpc.health.v1.Health/Watch", Permission::Exempt),
-    ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", READ),
-    ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", READ),
-];
+/// Maximum size of a request message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageSize {
+    /// A service name or a symbol.
+    Tiny,
+    Ordinary,
+    /// As much as the setting permits: several URIs, labels, or a list of results.
+    Large,
+}
+
+/// What a call may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallDuration {
+    /// Nothing but the store.
+    Short,
+    /// A job.
+    Pull,
+    /// A score.
+    Score,
+    /// The response is a stream.
+    Stream,
+    /// Request and response are streams.
+    Exchange,
+}
+
+/// Path, permission, and limits of a gRPC method.
+pub type GrpcMethod = (&'static str, Permission, MessageSize, CallDuration);
+
+static GRPC_METHODS: [GrpcMethod; 22] = {
+    use CallDuration::{Exchange, Pull, Score, Short, Stream};
+    use MessageSize::{Large, Ordinary, Tiny};
+    [
+        ("/vmafx.controller.v1.VmafxController/SubmitJob", WRITE, Large, Short),
+        ("/vmafx.controller.v1.VmafxController/GetJob", READ, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/CancelJob", WRITE, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/StreamJobs", READ, Ordinary, Stream),
+        ("/vmafx.controller.v1.VmafxController/RegisterNode", NODE, Large, Short),
+        ("/vmafx.controller.v1.VmafxController/Heartbeat", NODE, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/PullWork", NODE, Large, Pull),
+        ("/vmafx.controller.v1.VmafxController/ReportResult", NODE, Large, Short),
+        ("/vmafx.controller.v1.VmafxController/ReleaseJob", NODE, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/LabelJob", WRITE, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/StreamSamples", READ, Large, Stream),
+        ("/vmafx.controller.v1.VmafxController/Explain", READ, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/ListJobs", READ, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/ListNodes", READ, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/UpdateJob", WRITE, Large, Short),
+        ("/vmafx.v1.VmafxScoring/Score", WRITE, Large, Score),
+        ("/vmafx.v1.VmafxScoring/ScoreStream", WRITE, Ordinary, Exchange),
+        ("/vmafx.v1.VmafxScoring/Health", READ, Ordinary, Short),
+        ("/grpc.health.v1.Health/Check", Permission::Exempt, Tiny, Short),
+        ("/grpc.health.v1.Health/Watch", Permission::Exempt, Tiny, Stream),
+        ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", READ, Tiny, Exchange),
+        ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", READ, Tiny, Exchange),
+    ]
+};
 
 /// Method, path in the router's syntax, permission.
 pub type HttpRoute = (Method, &'static str, Permission);
@@ -65,7 +97,12 @@ pub static HTTP_ROUTES: [HttpRoute; 15] = [
 
 /// `None` denies the method to everybody.
 pub fn of_grpc_method(path: &str) -> Option<Permission> {
-    GRPC_METHODS.iter().find(|(method, _)| *method == path).map(|(_, permission)| *permission)
+    grpc_method(path).map(|(_, permission, ..)| *permission)
+}
+
+/// `None` for a method that is denied to everybody.
+pub fn grpc_method(path: &str) -> Option<&'static GrpcMethod> {
+    GRPC_METHODS.iter().find(|(method, ..)| *method == path)
 }
 
 /// `None` denies the route to everybody. HEAD needs the same permission as GET.

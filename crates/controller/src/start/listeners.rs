@@ -7,16 +7,17 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use tokio::net::TcpListener;
 use tower::ServiceBuilder;
+use vmafx_kit::config::SettingsError;
 use vmafx_kit::health::{self, Readiness, ServingSignal};
 use vmafx_kit::metrics::Metrics;
-use vmafx_kit::serve::{GrpcLifetimes, incoming, listen, serve_grpc, serve_with};
+use vmafx_kit::serve::{GrpcLifetimes, GrpcLimits, LimitMetrics, incoming, listen, serve_grpc, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
 
 use super::Addresses;
 use crate::auth::Access;
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
-use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, ServingLayer};
+use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, MethodTimes, ServingLayer};
 use crate::metrics::{self, ControllerMetrics, QueueGauges};
 use crate::service::Service;
 use crate::settings::Settings;
@@ -29,6 +30,7 @@ pub(super) struct ListenerParts {
     pub(super) metrics: Arc<Metrics>,
     pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
+    pub(super) limits: LimitMetrics,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -38,7 +40,7 @@ pub(super) async fn open(
     parts: ListenerParts,
     tasks: &mut TaskSet,
 ) -> Result<Addresses, BoxError> {
-    let http_options = settings.http.options().await?;
+    let http_options = settings.http.options(parts.limits.clone()).await?;
     let grpc_tls = settings.grpc.tls().await?;
     let http = listen("VMAFX_HTTP_ADDR", &settings.http_addr).await?;
     let grpc = listen("VMAFX_GRPC_LISTEN", &settings.grpc_listen).await?;
@@ -47,7 +49,8 @@ pub(super) async fn open(
     let addresses = Addresses { grpc: address(&grpc)?, http: address(&http)? };
 
     if let Some(listener) = grpc {
-        let connections = incoming(listener, grpc_tls, settings.grpc.grpc_max_connections);
+        let limits = settings.grpc.connection_limits()?;
+        let connections = incoming(listener, grpc_tls, limits, parts.limits.clone());
         add_grpc(settings, &parts, connections, drain, tasks).await?;
     }
     if let Some(listener) = http {
@@ -80,9 +83,20 @@ async fn add_grpc(
         serving: parts.serving.clone(),
         shutdown: shutdown.clone(),
     };
-    let serving = serve_grpc(connections, layers.service(routes.prepare()), lifetimes);
+    let limits = call_limits(settings, parts.limits.clone())?;
+    let serving = serve_grpc(connections, layers.service(routes.prepare()), lifetimes, limits);
     tasks.service("grpc", with_drain_timeout(serving, "grpc", drain, shutdown));
     Ok(())
+}
+
+fn call_limits(settings: &Settings, metrics: LimitMetrics) -> Result<GrpcLimits, SettingsError> {
+    let times = MethodTimes {
+        short: settings.grpc.max_call_time()?,
+        pull_wait: settings.pull_wait.0,
+        score_wait: settings.score_wait.0,
+    };
+    let max_message_bytes = settings.grpc.grpc_max_recv_size;
+    settings.grpc.call_limits(move |path| grpc::method_limits(path, times, max_message_bytes), metrics)
 }
 
 /// Aborts the listener if clients keep their connections open: the store must be closed before the shutdown budget ends.

@@ -18,7 +18,7 @@ use tower::ServiceExt;
 use vmafx_controller::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
 use vmafx_controller::auth::{AuthMetrics, AuthOutcome};
 use vmafx_controller::identity::Identity;
-use vmafx_kit::serve::incoming;
+use vmafx_kit::serve::{ConnectionLimits, LimitMetrics, incoming};
 use vmafx_kit::tasks::Shutdown;
 
 use crate::issuer::{Issuer, KeyResponse, clock, open_with_metrics};
@@ -162,7 +162,8 @@ async fn grpc<T>(gate: CallAuthorizer, calls: impl AsyncFnOnce(tonic::transport:
         .layer(GrpcAuthLayer::new(gate))
         .add_routes(tonic::service::Routes::from(Router::new()))
         .serve_with_incoming_shutdown(
-            incoming(listener, None, 8).map(Ok::<_, std::io::Error>),
+            incoming(listener, None, ConnectionLimits::http2(), LimitMetrics::default())
+                .map(Ok::<_, std::io::Error>),
             shutdown.begun(),
         );
     let called = async {

@@ -212,6 +212,20 @@ async fn a_redirect_is_followed_without_our_token() {
     assert_eq!(other.received_tokens(), [None]);
 }
 
+/// The administrator named 127.0.0.1; whoever answers there may not send the controller to other private hosts.
+#[rstest]
+#[case::by_name("127.0.0.1", "localhost")]
+#[case::by_address("127.0.0.1", "127.0.0.2")]
+#[tokio::test]
+async fn a_redirect_to_another_private_host_is_not_followed(#[case] named: &str, #[case] elsewhere: &str) {
+    let (issuer, other) = (Issuer::start().await, Issuer::start().await);
+    assert!(other.endpoint().contains(named));
+    issuer.respond(KeyResponse::Redirect(other.endpoint().replace(named, elsewhere)));
+    let access = issuer.trusted(&clock()).await;
+    assert_unavailable(&access, &issuer.token()).await;
+    assert_eq!(other.reads(), 0);
+}
+
 #[tokio::test]
 async fn an_endless_redirect_is_given_up() {
     let issuer = Issuer::start().await;

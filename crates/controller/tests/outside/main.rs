@@ -13,6 +13,7 @@ mod issuer;
 #[allow(dead_code, reason = "other tests use all of it")]
 mod node;
 
+mod attack;
 mod backup;
 mod events;
 mod full;

@@ -20,6 +20,7 @@ use vmafx_controller::metrics::{ControllerMetrics, QueueGauges};
 use vmafx_controller::service::{Roots, Service, ServiceLimits, ServiceParts};
 use vmafx_kit::config::GoDuration;
 use vmafx_kit::metrics::Metrics;
+use vmafx_kit::serve::{ConnectionLimits, LimitMetrics, incoming};
 use vmafx_kit::tasks::{Shutdown, TaskSet};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
@@ -174,7 +175,7 @@ impl TestServer {
             .layer(CountCalls(calls))
             .layer(tonic::service::InterceptorLayer::new(trusting_gate));
         let server = Server::builder().layer(layers).add_routes(routes);
-        let incoming = vmafx_kit::serve::incoming(listener, None, 4096);
+        let incoming = incoming(listener, None, ConnectionLimits::http2(), LimitMetrics::default());
         let incoming = futures::StreamExt::map(incoming, Ok::<_, std::io::Error>);
         let ending = shutdown.begun();
         tasks.service("grpc", async move { server.serve_with_incoming_shutdown(incoming, ending).await });

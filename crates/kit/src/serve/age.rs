@@ -8,6 +8,9 @@ use crate::random;
 /// not reconnect together.
 const AGE_JITTER: f64 = 0.1;
 
+/// Grace period of a connection without calls: a call that is on its way is still answered.
+const UNUSED_GRACE: Duration = Duration::from_secs(5);
+
 /// Limits on the life of a connection. `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionAge {
@@ -25,6 +28,8 @@ pub(super) enum DrainCause {
     /// The process does not serve any more.
     NotServing,
     TooOld,
+    /// The client has begun no call.
+    Unused,
 }
 
 impl ConnectionAge {
@@ -39,6 +44,7 @@ impl ConnectionAge {
         match cause {
             DrainCause::Shutdown => None,
             DrainCause::NotServing | DrainCause::TooOld => self.grace,
+            DrainCause::Unused => Some(UNUSED_GRACE),
         }
     }
 }
@@ -70,6 +76,7 @@ mod tests {
     #[case(DrainCause::Shutdown, None)]
     #[case(DrainCause::NotServing, LIMITS.grace)]
     #[case(DrainCause::TooOld, LIMITS.grace)]
+    #[case(DrainCause::Unused, Some(UNUSED_GRACE))]
     fn running_calls_get_the_grace_period(#[case] cause: DrainCause, #[case] expected: Option<Duration>) {
         assert_eq!(LIMITS.grace(cause), expected);
     }

@@ -1,18 +1,16 @@
-//! The settings of HTTP and gRPC listeners.
+//! The settings of HTTP listeners.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use super::age::ConnectionAge;
 use super::http::HttpOptions;
-use super::limits::HttpLimits;
+use super::limits::{DEFAULT_HEADER_BYTES, HttpLimits};
+use super::refused::LimitMetrics;
 use crate::config::{GoDuration, SettingsError};
 use crate::tls::{ServerTls, TlsError, TlsFiles, TlsVariables};
 
 const HTTP_TLS: TlsVariables =
     TlsVariables { switch: "VMAFX_HTTP_TLS=true", cert: "VMAFX_HTTP_CERT_FILE", key: "VMAFX_HTTP_KEY_FILE" };
-
-const GRPC_TLS: TlsVariables =
-    TlsVariables { switch: "VMAFX_GRPC_TLS=true", cert: "VMAFX_GRPC_CERT_FILE", key: "VMAFX_GRPC_KEY_FILE" };
 
 /// A smaller limit would refuse ordinary browsers.
 const MIN_HEADER_LIMIT: usize = 4096;
@@ -45,7 +43,7 @@ pub struct HttpArgs {
     pub http_timeouts_idle: GoDuration,
 
     /// Maximum size of a request's header.
-    #[arg(long, env = "VMAFX_HTTP_LIMITS_HEADER", value_name = "BYTES", default_value_t = 1024 * 1024)]
+    #[arg(long, env = "VMAFX_HTTP_LIMITS_HEADER", value_name = "BYTES", default_value_t = DEFAULT_HEADER_BYTES)]
     pub http_limits_header: usize,
 
     /// Maximum size of a request's body.
@@ -59,6 +57,24 @@ pub struct HttpArgs {
     /// Maximum number of open connections.
     #[arg(long, env = "VMAFX_HTTP_LIMITS_CONNECTIONS", value_name = "NUMBER", default_value_t = 4096)]
     pub http_limits_connections: usize,
+
+    /// Maximum number of open connections of one peer: an IPv4 address or an IPv6 /64.
+    #[arg(
+        long,
+        env = "VMAFX_HTTP_LIMITS_CONNECTIONS_PER_PEER",
+        value_name = "NUMBER",
+        default_value = "1024"
+    )]
+    pub http_limits_connections_per_peer: NonZeroUsize,
+
+    /// Maximum number of open connections without an authorized request. The oldest is closed for a new one.
+    #[arg(
+        long,
+        env = "VMAFX_HTTP_LIMITS_CONNECTIONS_UNAUTHENTICATED",
+        value_name = "NUMBER",
+        default_value = "2048"
+    )]
+    pub http_limits_connections_unauthenticated: NonZeroUsize,
 
     /// Serve HTTPS instead of HTTP.
     #[arg(long, env = "VMAFX_HTTP_TLS")]
@@ -75,7 +91,7 @@ pub struct HttpArgs {
 
 impl HttpArgs {
     /// Validates the settings and reads the certificate.
-    pub async fn options(&self) -> Result<HttpOptions, ServeError> {
+    pub async fn options(&self, metrics: LimitMetrics) -> Result<HttpOptions, ServeError> {
         let limits = self.limits()?;
         let files =
             TlsFiles::of(self.http_tls, self.http_cert_file.as_ref(), self.http_key_file.as_ref(), HTTP_TLS)?;
@@ -83,7 +99,7 @@ impl HttpArgs {
             Some(files) => Some(ServerTls::open(files, &["http/1.1"]).await?),
             None => None,
         };
-        Ok(HttpOptions { limits, tls })
+        Ok(HttpOptions { limits, tls, metrics })
     }
 
     /// Maximum size of a body, for the router; `None` is no limit.
@@ -113,63 +129,8 @@ impl HttpArgs {
             idle: nonzero(self.http_timeouts_idle),
             header_bytes: self.http_limits_header,
             connections: self.http_limits_connections,
+            connections_per_peer: self.http_limits_connections_per_peer.get(),
+            connections_unauthenticated: Some(self.http_limits_connections_unauthenticated.get()),
         })
-    }
-}
-
-/// gRPC settings; a daemon flattens them into its own, beside the address.
-#[derive(Clone, Debug, clap::Args)]
-pub struct GrpcArgs {
-    /// Serve gRPC over TLS.
-    #[arg(long, env = "VMAFX_GRPC_TLS")]
-    pub grpc_tls: bool,
-
-    /// PEM file with the certificate chain; read again when it changes.
-    #[arg(long, env = "VMAFX_GRPC_CERT_FILE", value_name = "FILE")]
-    pub grpc_cert_file: Option<PathBuf>,
-
-    /// PEM file with the certificate's key.
-    #[arg(long, env = "VMAFX_GRPC_KEY_FILE", value_name = "FILE")]
-    pub grpc_key_file: Option<PathBuf>,
-
-    /// Maximum size of a received message.
-    #[arg(long, env = "VMAFX_GRPC_MAX_RECV_SIZE", value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
-    pub grpc_max_recv_size: usize,
-
-    /// Maximum size of a sent message.
-    #[arg(long, env = "VMAFX_GRPC_MAX_SEND_SIZE", value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
-    pub grpc_max_send_size: usize,
-
-    /// Maximum number of open connections.
-    #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTIONS", value_name = "NUMBER", default_value_t = 8192)]
-    pub grpc_max_connections: usize,
-
-    /// Age at which a client is asked to use a new connection, changed by up to a tenth at random; 0 is no limit.
-    #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTION_AGE", value_name = "DURATION", default_value = "10m")]
-    pub grpc_max_connection_age: GoDuration,
-
-    /// How long calls may still run on a connection that is to be closed, because it is too old or because this process
-    /// lost its store; 0 is no limit.
-    #[arg(long, env = "VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE", value_name = "DURATION", default_value = "35m")]
-    pub grpc_max_connection_age_grace: GoDuration,
-}
-
-impl GrpcArgs {
-    /// Validates the settings and reads the certificate; `None` when TLS is off.
-    pub async fn tls(&self) -> Result<Option<ServerTls>, ServeError> {
-        let files =
-            TlsFiles::of(self.grpc_tls, self.grpc_cert_file.as_ref(), self.grpc_key_file.as_ref(), GRPC_TLS)?;
-        match files {
-            Some(files) => Ok(Some(ServerTls::open(files, &["h2"]).await?)),
-            None => Ok(None),
-        }
-    }
-
-    pub fn connection_age(&self) -> ConnectionAge {
-        let nonzero = |limit: GoDuration| Some(limit.0).filter(|limit| !limit.is_zero());
-        ConnectionAge {
-            max: nonzero(self.grpc_max_connection_age),
-            grace: nonzero(self.grpc_max_connection_age_grace),
-        }
     }
 }

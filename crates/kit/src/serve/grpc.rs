@@ -8,8 +8,13 @@
 //! | shutdown begins                                       | as long as the listener's own drain timeout            |
 //! | the process does not serve any more ([`ServingSignal`])| `VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE`                 |
 //! | the connection reaches `VMAFX_GRPC_MAX_CONNECTION_AGE`| `VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE`                  |
+//! | the client has begun no call for [`FIRST_CALL_TIMEOUT`]| there are none                                        |
+//!
+//! A connection that makes room for others (`serve/unauthenticated.rs`) is closed without a GOAWAY.
 
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -26,7 +31,11 @@ use tonic::body::Body;
 use tower::{Service, ServiceExt};
 
 use super::age::{ConnectionAge, DrainCause};
-use super::connection::ServerConnection;
+use super::calls::{CallAdmission, GrpcLimits, OpenCall, RequestAuthorization};
+use super::connection::{AdmittedConnection, ServerConnection};
+use super::refused::ListenerLimit;
+use super::request_body::{CallBody, LimitedBody};
+use super::unauthenticated::ConnectionAuthentication;
 use crate::channel::requested_timeout;
 use crate::health::ServingSignal;
 use crate::random;
@@ -37,8 +46,18 @@ use crate::tasks::{BoxError, Shutdown};
 const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(2);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Concurrent calls on one connection. A node has a handful, a proxy many.
-const MAX_CONCURRENT_STREAMS: u32 = 1024;
+/// Concurrent calls on one connection. A node has a handful; a proxy opens further connections.
+const MAX_CONCURRENT_STREAMS: u32 = 256;
+
+/// Bytes that a client may send before the server has read them, for one call and for all calls of a connection.
+const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// Bytes of a response that wait for a client that does not read. A reader of many streams may hold them all.
+const SEND_BUFFER_BYTES: usize = 64 * 1024;
+
+/// A client connects because it has a call. One that sends half of a header holds its buffers for this long.
+const FIRST_CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Uncompressed metadata of one call: a token of 16 KiB and the rest.
 const MAX_METADATA_BYTES: u32 = 32 * 1024;
@@ -56,6 +75,7 @@ pub async fn serve_grpc<S, B>(
     connections: impl Stream<Item = ServerConnection>,
     service: S,
     lifetimes: GrpcLifetimes,
+    limits: GrpcLimits,
 ) -> Result<(), std::convert::Infallible>
 where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
@@ -64,6 +84,7 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
+    let admission = Arc::new(CallAdmission::new(limits));
     let mut open = JoinSet::new();
     {
         let mut connections = pin!(connections);
@@ -71,7 +92,12 @@ where
             tokio::select! {
                 () = lifetimes.shutdown.begun() => break,
                 Some(connection) = connections.next() => {
-                    open.spawn(serve_connection(connection, service.clone(), lifetimes.clone()));
+                    open.spawn(serve_connection(
+                        connection,
+                        service.clone(),
+                        lifetimes.clone(),
+                        admission.clone(),
+                    ));
                 }
                 // The panic hook has already logged a handler that panicked; its connection is closed.
                 Some(_) = open.join_next() => {}
@@ -82,8 +108,12 @@ where
     Ok(())
 }
 
-async fn serve_connection<S, B>(connection: ServerConnection, service: S, lifetimes: GrpcLifetimes)
-where
+async fn serve_connection<S, B>(
+    connection: ServerConnection,
+    service: S,
+    lifetimes: GrpcLifetimes,
+    admission: Arc<CallAdmission>,
+) where
     S: Service<Request<Body>, Response = Response<B>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
@@ -91,28 +121,18 @@ where
     B::Error: Into<BoxError>,
 {
     let peer = connection.peer();
-    let service = service_fn(move |request: Request<Incoming>| {
-        let limit = requested_timeout(request.headers());
-        let response = service.clone().oneshot(request.map(Body::new));
-        async move {
-            let response = match limit {
-                None => response.await?,
-                Some(limit) => {
-                    let Ok(response) = timeout(limit, response).await else {
-                        let status = Status::deadline_exceeded("the deadline of the call has passed");
-                        return Ok(status.into_http());
-                    };
-                    response?
-                }
-            };
-            Ok::<Response<Body>, S::Error>(response.map(Body::new))
-        }
-    });
+    let admitted = connection.admitted.clone();
+    let used = Arc::new(AtomicBool::new(false));
+    let calls = ConnectionCalls { service, admission, admitted: admitted.clone(), used: used.clone() };
+    let service = service_fn(move |request: Request<Incoming>| calls.clone().call(request));
     let mut server = http2::Builder::new(TokioExecutor::new());
     server
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEPALIVE_INTERVAL)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_send_buf_size(SEND_BUFFER_BYTES)
         .max_concurrent_streams(MAX_CONCURRENT_STREAMS)
         .max_header_list_size(MAX_METADATA_BYTES);
     let mut serving = pin!(server.serve_connection(TokioIo::new(connection), service));
@@ -122,11 +142,19 @@ where
             None => std::future::pending().await,
         }
     };
+    let unused = async {
+        sleep(FIRST_CALL_TIMEOUT).await;
+        if used.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
     let cause = tokio::select! {
         ended = serving.as_mut() => return log_end(peer, ended),
         () = lifetimes.shutdown.begun() => DrainCause::Shutdown,
         () = lifetimes.serving.lost() => DrainCause::NotServing,
         () = too_old => DrainCause::TooOld,
+        () = unused => DrainCause::Unused,
+        () = admitted.evicted() => return tracing::debug!(%peer, "closed a connection without an authorized call"),
     };
     serving.as_mut().graceful_shutdown();
     let Some(grace) = lifetimes.age.grace(cause) else { return log_end(peer, serving.await) };
@@ -134,6 +162,69 @@ where
         log_end(peer, ended);
     } else {
         tracing::debug!(%peer, ?cause, "closed a connection with unfinished calls");
+    }
+}
+
+/// Calls the service for the requests of one connection, within their limits.
+#[derive(Clone)]
+struct ConnectionCalls<S> {
+    service: S,
+    admission: Arc<CallAdmission>,
+    admitted: Arc<AdmittedConnection>,
+    /// Whether the connection had a call.
+    used: Arc<AtomicBool>,
+}
+
+impl<S, B> ConnectionCalls<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    async fn call(self, mut request: Request<Incoming>) -> Result<Response<Body>, S::Error> {
+        self.used.store(true, Ordering::Relaxed);
+        let limits = (self.admission.limits.methods)(request.uri().path());
+        let connection = &self.admitted.authentication;
+        let known = connection.as_ref().is_none_or(ConnectionAuthentication::is_authorized);
+        let call = match self.admission.open(&self.admitted.peer, limits, known) {
+            Ok(call) => call,
+            Err(status) => return Ok(status.into_http()),
+        };
+        let authorization = RequestAuthorization { connection: connection.clone(), call: Some(call.clone()) };
+        request.extensions_mut().insert(authorization);
+        let requested = requested_timeout(request.headers());
+        let request = request.map(|body| Body::new(LimitedBody::new(body, call.clone())));
+        let response = match deadline(requested, limits.max_time) {
+            None => self.service.oneshot(request).await?,
+            Some((limit, owner)) => match timeout(limit, self.service.oneshot(request)).await {
+                Ok(response) => response?,
+                Err(_) => return Ok(deadline_status(limit, owner, &call).into_http()),
+            },
+        };
+        Ok(response.map(|body| Body::new(CallBody::new(Body::new(body), call))))
+    }
+}
+
+/// Who set the deadline of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DeadlineOwner {
+    Client,
+    Method,
+}
+
+/// The earlier of the client's deadline and that of the method.
+fn deadline(requested: Option<Duration>, max: Option<Duration>) -> Option<(Duration, DeadlineOwner)> {
+    match (requested, max) {
+        (Some(requested), Some(max)) if max < requested => Some((max, DeadlineOwner::Method)),
+        (Some(requested), _) => Some((requested, DeadlineOwner::Client)),
+        (None, max) => max.map(|max| (max, DeadlineOwner::Method)),
+    }
+}
+
+fn deadline_status(limit: Duration, owner: DeadlineOwner, call: &OpenCall) -> Status {
+    match owner {
+        DeadlineOwner::Client => Status::deadline_exceeded("the deadline of the call has passed"),
+        DeadlineOwner::Method => call.admission.timed_out(ListenerLimit::CallTimeout, limit),
     }
 }
 

@@ -18,17 +18,23 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use super::body::{RequestBody, ResponseBody};
+use super::calls::RequestAuthorization;
 use super::connection::ServerConnection;
 use super::incoming::incoming;
-use super::limits::HttpLimits;
+use super::limits::{ConnectionLimits, HttpLimits};
+use super::refused::LimitMetrics;
 use super::timeouts::{ConnectionPhase, SharedPhase, TimedConnection};
 use crate::tasks::Shutdown;
 use crate::tls::ServerTls;
+
+/// Hyper panics below this.
+const MIN_BUFFER_BYTES: usize = 8192;
 
 #[derive(Clone, Debug, Default)]
 pub struct HttpOptions {
     pub limits: HttpLimits,
     pub tls: Option<ServerTls>,
+    pub metrics: LimitMetrics,
 }
 
 /// Serves until shutdown begins, then until the requests in flight are answered.
@@ -38,10 +44,10 @@ pub async fn serve_with(
     options: HttpOptions,
     shutdown: Shutdown,
 ) -> io::Result<()> {
-    let HttpOptions { limits, tls } = options;
+    let HttpOptions { limits, tls, metrics } = options;
     let mut connections = JoinSet::new();
     {
-        let mut incoming = pin!(incoming(listener, tls, limits.connections));
+        let mut incoming = pin!(incoming(listener, tls, ConnectionLimits::http1(&limits), metrics));
         loop {
             tokio::select! {
                 () = shutdown.begun() => break,
@@ -64,14 +70,17 @@ async fn serve_connection(
     shutdown: Shutdown,
 ) {
     let peer = connection.peer();
+    let admitted = connection.admitted.clone();
+    let authorization = RequestAuthorization { connection: admitted.authentication.clone(), call: None };
     let phase = SharedPhase::new();
     let shared_phase = phase.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         phase.set(ConnectionPhase::Busy);
-        let (router, phase) = (router.clone(), phase.clone());
+        let (router, phase, authorization) = (router.clone(), phase.clone(), authorization.clone());
         async move {
             let mut request = request.map(|body| RequestBody::body(body, limits.read));
             request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(authorization);
             let response = router.oneshot(request).await?;
             Ok::<_, Infallible>(response.map(|body: Body| ResponseBody::new(body, phase)))
         }
@@ -82,11 +91,12 @@ async fn serve_connection(
     // idle connection only if it has a header timeout of its own, so it gets one that never expires in practice.
     server.timer(TokioTimer::new()).header_read_timeout(Duration::from_hours(24 * 365));
     server.max_header_size(limits.header_bytes);
-    // Hyper's buffer must hold a whole header, and cannot be smaller than 64 KiB.
-    server.max_buf_size(limits.header_bytes.max(64 * 1024));
+    // Hyper's buffer must hold a whole header, and hyper has no smaller one.
+    server.max_buf_size(limits.header_bytes.max(MIN_BUFFER_BYTES));
     let mut serving = pin!(server.serve_connection(io, service));
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
+        () = admitted.evicted() => return,
         () = shutdown.begun() => {
             // A connection without a request has nothing to finish, and its client may never send one.
             if shared_phase.get() == ConnectionPhase::New {

@@ -6,8 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, Compatible, LandlockStatus, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    path_beneath_rules,
 };
 
 use super::ConfinementNeeds;
@@ -39,12 +40,22 @@ struct FileAccess {
     write: PathBuf,
 }
 
-pub(super) fn confine(needs: &ConfinementNeeds) -> String {
+/// Returns the version of the ABI that is enforced, 0 for none, and the name of the measure.
+pub(super) fn confine(needs: &ConfinementNeeds) -> (u32, String) {
     match restrict(&file_access(needs)) {
-        Ok(RulesetStatus::FullyEnforced) => "landlock".to_owned(),
-        Ok(RulesetStatus::PartiallyEnforced) => "landlock (as far as this kernel supports it)".to_owned(),
-        Ok(RulesetStatus::NotEnforced) => "no landlock: this kernel does not have it".to_owned(),
-        Err(error) => format!("no landlock: {error}"),
+        Ok(status) => match (status.ruleset, status.landlock) {
+            (RulesetStatus::NotEnforced, _)
+            | (_, LandlockStatus::NotEnabled | LandlockStatus::NotImplemented) => {
+                (0, "no landlock: this kernel does not have it".to_owned())
+            }
+            (ruleset, LandlockStatus::Available { effective_abi, .. }) => {
+                let abi = effective_abi.min(MAX_ABI) as u32;
+                let whole = ruleset == RulesetStatus::FullyEnforced;
+                let name = if whole { "landlock" } else { "landlock (as far as this kernel supports it)" };
+                (abi, name.to_owned())
+            }
+        },
+        Err(error) => (0, format!("no landlock: {error}")),
     }
 }
 
@@ -107,7 +118,7 @@ fn inputs(
 }
 
 /// Paths that do not exist are skipped, and so are rights that the kernel does not know.
-fn restrict(access: &FileAccess) -> Result<RulesetStatus, RulesetError> {
+fn restrict(access: &FileAccess) -> Result<RestrictionStatus, RulesetError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let own = AccessFs::from_all(MAX_ABI)
         & !(AccessFs::Execute
@@ -120,7 +131,7 @@ fn restrict(access: &FileAccess) -> Result<RulesetStatus, RulesetError> {
     let rules = |paths: &[PathBuf], access: BitFlags<AccessFs>| {
         path_beneath_rules(paths.to_vec(), access).collect::<Vec<_>>()
     };
-    let status = Ruleset::default()
+    Ruleset::default()
         .set_compatibility(landlock::CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(MAX_ABI))?
         .handle_access(AccessNet::from_all(MAX_ABI))?
@@ -131,6 +142,5 @@ fn restrict(access: &FileAccess) -> Result<RulesetStatus, RulesetError> {
         .add_rules(inputs(&access.inputs, read))?
         .add_rules(rules(&access.use_devices, device))?
         .add_rules(rules(std::slice::from_ref(&access.write), own))?
-        .restrict_self()?;
-    Ok(status.ruleset)
+        .restrict_self()
 }

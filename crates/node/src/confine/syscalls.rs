@@ -9,6 +9,7 @@
 //!   that one signal kills all of it.
 
 mod denied;
+mod others;
 
 use std::collections::BTreeMap;
 
@@ -27,16 +28,20 @@ enum SyscallFilterError {
     Apply(#[from] seccompiler::Error),
 }
 
-pub(super) fn confine(gpu: bool) -> Vec<String> {
+/// Returns whether the filters are in force, and the names of the measures.
+pub(super) fn confine(gpu: bool) -> (bool, Vec<String>) {
     match filters(gpu).and_then(|filters| Ok(filters.iter().try_for_each(|filter| apply_filter(filter))?)) {
-        Ok(()) => vec!["seccomp".to_owned(), if gpu { "no network" } else { "no sockets" }.to_owned()],
-        Err(error) => vec![format!("no seccomp: {error}")],
+        Ok(()) => {
+            (true, vec!["seccomp".to_owned(), if gpu { "no network" } else { "no sockets" }.to_owned()])
+        }
+        Err(error) => (false, vec![format!("no seccomp: {error}")]),
     }
 }
 
 fn filters(gpu: bool) -> Result<Vec<BpfProgram>, SyscallFilterError> {
     let mut rules: Rules = denied::ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_clone, new_namespaces()?);
+    rules.extend(others::rules()?);
     if gpu {
         rules.insert(libc::SYS_socket, vec![not_local()?]);
     } else {

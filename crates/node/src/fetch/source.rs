@@ -10,8 +10,8 @@ use super::error::FetchProblem;
 use super::objects::ObjectSource;
 use super::rclone::RcloneSource;
 use super::web::WebSource;
-use crate::paths::network::NetworkAccess;
 use crate::paths::{Address, ScoringRoots};
+use vmafx_kit::egress::NetworkAccess;
 
 #[derive(Debug)]
 pub(super) enum Source {

@@ -3,7 +3,8 @@
 //! | observed                                   | reason             |
 //! |--------------------------------------------|--------------------|
 //! | the worker reported a result               | that of the result |
-//! | no progress, past the deadline, SIGXCPU    | `WorkerStalled`    |
+//! | no progress, SIGXCPU                       | `WorkerStalled`    |
+//! | the time for a job is over                 | `InputTooLarge`    |
 //! | "memory allocation failed" and the like    | `OutOfMemory`      |
 //! | SIGKILL, and the kernel counted an OOM kill| `OutOfMemory`      |
 //! | SIGXFSZ                                    | `ReportNotWritten` |
@@ -46,8 +47,13 @@ pub(super) fn result(end: WatchEnd, exit: &WorkerExit<'_>) -> Result<ScoreResult
             format!("the worker made no progress for {} and was killed", seconds(timeout)),
         ),
         WatchEnd::TimedOut(deadline) => (
-            FailureReason::WorkerStalled,
-            format!("the job was not done after {} and its worker was killed", seconds(deadline)),
+            // The worker made progress all the time: the clips are longer than the limit permits, or have no end.
+            FailureReason::InputTooLarge,
+            format!(
+                "the job was not done after {}, the time limit of a job (VMAFX_WORKER_TIMEOUT), and its worker was killed; \
+                 score shorter clips, or raise the limit",
+                seconds(deadline)
+            ),
         ),
         WatchEnd::ProtocolError(error) => (
             FailureReason::WorkerCrashed,

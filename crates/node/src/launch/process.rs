@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -58,6 +58,18 @@ impl Group {
         }
     }
 
+    /// Kills one process, if it belongs to the group. The descriptor pins the process, so that its id cannot pass to another
+    /// one between the check and the signal.
+    fn kill_member(&self, process: u32) {
+        let leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(id) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return };
+        let Ok(member) = rustix::process::pidfd_open(id, PidfdFlags::empty()) else { return };
+        let group = group_of(id);
+        if group.is_some() && group == *leader && group != Some(id) {
+            _ = rustix::process::pidfd_send_signal(member, Signal::KILL);
+        }
+    }
+
     /// Kills what the leader left behind, and reaps the leader.
     fn reap(&self, mut child: Child) -> io::Result<ExitStatus> {
         let mut leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,6 +80,13 @@ impl Group {
         *leader = None;
         status
     }
+}
+
+/// The process group, from `/proc`: `getpgid` of rustix panics for a process of another namespace, whose group is 0.
+fn group_of(id: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_pid())).ok()?;
+    // The name in parentheses may contain anything; behind it are the state, the parent and the group.
+    Pid::from_raw(stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()?)
 }
 
 impl Process {
@@ -107,6 +126,11 @@ impl Process {
             stderr: ChildStderr::from_std(stderr.ok_or_else(missing)?)?,
         };
         Ok((process, pipes))
+    }
+
+    /// Kills a process that the leader has started.
+    pub(super) fn kill_member(&self, process: u32) {
+        self.group.kill_member(process);
     }
 
     /// Waits until the process exits. Safe to be dropped and called again.

@@ -10,7 +10,7 @@ use vmafx_job::{Failure, ScoreResult};
 
 use super::process::{Pipes, Process};
 use super::protocol::{MessageParser, OutputBudget, ProtocolError};
-use crate::task::WorkerMessage;
+use crate::task::{ConfinementReport, WorkerMessage};
 use crate::text::Tail;
 
 /// Bytes that are kept of a worker's standard error.
@@ -27,7 +27,7 @@ pub(super) enum WatchEnd {
     Exited,
     /// There was no progress for this long.
     Stalled(Duration),
-    /// There was no result after this long.
+    /// There was no result when the time for the job was over.
     TimedOut(Duration),
     ProtocolError(ProtocolError),
     Cancelled,
@@ -49,10 +49,10 @@ impl<P: FnMut(u64, u64)> WorkerWatch<P> {
         Self { stall_timeout: Some(stall_timeout), deadline, progress, furthest: Furthest::default(), stderr }
     }
 
-    /// Replaces the stall timeout by a deadline, for a worker that cannot report progress.
-    pub(super) fn expect_no_progress(&mut self, deadline: Duration) {
-        self.stall_timeout = None;
-        self.deadline.get_or_insert(deadline);
+    /// For a worker that cannot report progress: the deadline takes the place of the stall timeout, or `stall_timeout` if there
+    /// is none.
+    pub(super) fn expect_no_progress(&mut self, stall_timeout: Duration) {
+        self.stall_timeout = self.deadline.is_none().then_some(stall_timeout);
     }
 
     /// Sends the task and watches the worker until the job is decided.
@@ -62,7 +62,7 @@ impl<P: FnMut(u64, u64)> WorkerWatch<P> {
         pipes: Pipes,
         task: &[u8],
         cancel: &CancellationToken,
-        confined: impl FnMut(Vec<String>),
+        confined: impl FnMut(ConfinementReport),
     ) -> WatchEnd {
         // Standard input stays open until the end: a worker takes its closing for the death of its agent.
         let Pipes { mut stdin, mut stdout, stderr } = pipes;
@@ -114,7 +114,7 @@ struct MessageReader<'a, P, C> {
     parser: MessageParser,
 }
 
-impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> MessageReader<'_, P, C> {
+impl<P: FnMut(u64, u64), C: FnMut(ConfinementReport)> MessageReader<'_, P, C> {
     async fn read(
         &mut self,
         process: &mut Process,
@@ -153,7 +153,8 @@ impl<P: FnMut(u64, u64), C: FnMut(Vec<String>)> MessageReader<'_, P, C> {
                     for message in messages {
                         match message {
                             WorkerMessage::Done(result) => return WatchEnd::Done(result),
-                            WorkerMessage::Confined(measures) => (self.confined)(measures),
+                            WorkerMessage::Confined(report) => (self.confined)(report),
+                            WorkerMessage::Kill { process: member } => process.kill_member(member),
                             WorkerMessage::Progress { done, total } => {
                                 if advances(&mut self.watch.furthest.done, done) {
                                     last_progress = now;

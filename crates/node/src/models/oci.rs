@@ -5,12 +5,11 @@
 //! for a while, with a warning. Models are cached on disk by digest ([`model_cache`]), so that a model is pulled once per
 //! machine.
 //!
-//! [`vmafx_oci`] implements the protocol. Its requests use the client of the fetcher ([`transport`]), with the same limits
-//! and the same checks of addresses and secrets. Private networks may be connected to, because registries are there;
-//! link-local addresses may not. Registries on this machine and those in `VMAFX_OCI_PLAIN_HTTP` need no TLS.
+//! [`vmafx_oci`] implements the protocol, with the limits of the fetcher. A job chooses the registry, and the registry its
+//! token server and redirects, so each of these connections passes [`vmafx_kit::egress`]: private networks are refused unless
+//! an administrator listed the host. Registries on this machine and those in `VMAFX_OCI_PLAIN_HTTP` need no TLS.
 
 mod model_cache;
-mod transport;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,15 +19,14 @@ use tokio::time::Instant;
 use vmafx_job::{Failure, FailureReason, RetryClass};
 use vmafx_oci::manifest::MAX_MODEL_BYTES;
 use vmafx_oci::{
-    ArtifactReference, BlobReader, Descriptor, Digest, OciError, RegistryClient, RegistryCredentials,
-    RegistryFailure,
+    ArtifactReference, BlobReader, Descriptor, Digest, GuardedTransport, OciError, RegistryClient,
+    RegistryCredentials, RegistryFailure,
 };
 
 use self::model_cache::ModelCache;
-use self::transport::GuardedTransport;
-use super::{ModelSettings, ResolvedModel};
+use super::{ModelSettings, ModelsError, ResolvedModel};
 use crate::fetch::{FetchContext, FetchProblem, Fetcher};
-use crate::scratch::{ReserveMode, ScratchError, ScratchFile};
+use crate::scratch::{ReserveMode, ScratchFile};
 use crate::task::ModelSource;
 
 pub(super) use model_cache::CachedModel;
@@ -103,9 +101,9 @@ impl OciModels {
         settings: &ModelSettings,
         credentials: RegistryCredentials,
         fetcher: &Fetcher,
-    ) -> Result<Self, ScratchError> {
+    ) -> Result<Self, ModelsError> {
         let context = Arc::clone(fetcher.context());
-        let transport = Arc::new(GuardedTransport(Arc::clone(&context)));
+        let transport = Arc::new(GuardedTransport::new(context.limits.connect, settings.private_hosts())?);
         let limits = vmafx_oci::RegistryLimits {
             connect: context.limits.connect,
             headers: context.limits.headers,

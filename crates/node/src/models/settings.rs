@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use vmafx_kit::config::GoDuration;
+use vmafx_kit::egress::ListedHosts;
 
 use crate::scratch::ByteSize;
 
@@ -24,4 +25,15 @@ pub struct ModelSettings {
     /// Registries without TLS, as host:port; those on this machine need not be listed
     #[arg(long, env = "VMAFX_OCI_PLAIN_HTTP", value_delimiter = ',')]
     pub oci_plain_http: Vec<String>,
+    /// Hosts of private networks, as host or host:port, that models may come from: registries, their token servers and
+    /// storage; those in --oci-plain-http need not be listed again
+    #[arg(long, env = "VMAFX_OCI_PRIVATE_HOSTS", value_delimiter = ',')]
+    pub oci_private_hosts: Vec<String>,
+}
+
+impl ModelSettings {
+    /// Hosts that an administrator listed in either setting.
+    pub(super) fn private_hosts(&self) -> ListedHosts {
+        ListedHosts::new(self.oci_private_hosts.iter().chain(&self.oci_plain_http).map(String::as_str))
+    }
 }

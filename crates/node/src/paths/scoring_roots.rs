@@ -6,8 +6,8 @@ use url::{Host, Url};
 use vmafx_job::{Failure, FailureReason};
 
 use super::address::{Address, ObjectAddress, ObjectStoreKind, decoded};
-use super::network::NetworkAccess;
 use super::redacted_uri::RedactedUri;
+use vmafx_kit::egress::NetworkAccess;
 
 /// Locations that a job may read and write.
 #[derive(Clone, Debug, PartialEq, Eq)]

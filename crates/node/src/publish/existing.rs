@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::local;
 use crate::fetch::{Body, FetchProblem, Fetcher};
-use crate::paths::network::NetworkAccess;
 use crate::paths::{Address, ScoringRoots};
+use vmafx_kit::egress::NetworkAccess;
 
 pub(super) enum Existence {
     Present,

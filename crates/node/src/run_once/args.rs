@@ -27,9 +27,6 @@ pub struct RunOnceArgs {
     /// File for the result
     #[arg(long, value_name = "FILE")]
     pub result: PathBuf,
-    /// Deadline of the scoring; unlimited without it
-    #[arg(long, value_name = "DURATION")]
-    pub deadline: Option<GoDuration>,
     /// Stall timeout: a job that makes no progress for this long fails
     #[arg(long, env = "VMAFX_STALL_TIMEOUT", value_name = "DURATION", default_value = "5m")]
     pub stall_timeout: GoDuration,

@@ -1,12 +1,14 @@
 //! Settings of the machine that scores, shared by the agent and `run-once`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use vmafx_job::Backend;
 use vmafx_kit::config::GoDuration;
 
+use crate::confine::ConfinementPolicy;
 use crate::fetch::{FetchSettings, FetcherError};
-use crate::models::ModelSettings;
+use crate::models::{ModelSettings, ModelsError};
 use crate::scratch::{ScratchError, ScratchSettings};
 
 #[derive(Clone, Debug, clap::Args)]
@@ -26,6 +28,14 @@ pub struct ScorerSettings {
     /// CPU time that each process of a job may use; 0s: unlimited
     #[arg(long, env = "VMAFX_WORKER_CPU", value_name = "DURATION", default_value = "48h")]
     pub worker_cpu: GoDuration,
+
+    /// Time that a job may take on this node; 0s: unlimited [default: 24h; with a GPU backend 30m]
+    #[arg(long, env = "VMAFX_WORKER_TIMEOUT", value_name = "DURATION", alias = "deadline")]
+    pub worker_timeout: Option<GoDuration>,
+
+    /// Whether to score where Landlock or seccomp is not in force
+    #[arg(long, env = "VMAFX_CONFINEMENT", value_name = "POLICY", value_enum, default_value_t)]
+    pub confinement: ConfinementPolicy,
 
     #[command(flatten)]
     pub scratch: ScratchSettings,
@@ -48,9 +58,24 @@ pub enum ScorerError {
     Scratch(#[from] ScratchError),
     #[error(transparent)]
     Fetcher(#[from] FetcherError),
+    #[error(transparent)]
+    Models(#[from] ModelsError),
 }
 
+/// Default of [`ScorerSettings::worker_timeout`]: far longer than the longest film takes on one core.
+const DEFAULT_WORKER_TIMEOUT: Duration = Duration::from_hours(24);
+
 impl ScorerSettings {
+    /// Time that a job may take. An external engine reports no progress and has a stall timeout in its place unless the
+    /// setting names one.
+    pub fn job_deadline(&self) -> Option<Duration> {
+        match self.worker_timeout {
+            Some(GoDuration(limit)) => Some(limit).filter(|limit| !limit.is_zero()),
+            None if self.backend == Backend::Cpu => Some(DEFAULT_WORKER_TIMEOUT),
+            None => None,
+        }
+    }
+
     /// The external engine of a GPU backend; `None` on the CPU.
     pub fn engine(&self) -> Result<Option<PathBuf>, ScorerError> {
         match (self.backend, &self.vmaf_binary) {

@@ -111,6 +111,7 @@ fn input_reason(error: &InputError) -> FailureReason {
         | InputError::TooDeep { .. }
         | InputError::NotVideo { .. }
         | InputError::Playlist { .. }
+        | InputError::FormatNotAllowed { .. }
         | InputError::PixelFormat { .. }
         | InputError::Delivered { .. }
         | InputError::Decoder { .. } => FailureReason::InputInvalid,

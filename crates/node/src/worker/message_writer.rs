@@ -86,6 +86,7 @@ impl<W: Write + Send> ProgressObserver for MessageWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::ConfinementReport;
 
     fn lines(writer: &MessageWriter<Vec<u8>>) -> Vec<String> {
         String::from_utf8(writer.lock().out.clone()).unwrap().lines().map(str::to_owned).collect()
@@ -120,7 +121,7 @@ mod tests {
         }
         let writer = MessageWriter::new(ClosedPipe);
         assert!(writer.is_connected());
-        writer.send(&WorkerMessage::Confined(Vec::new()));
+        writer.send(&WorkerMessage::Confined(ConfinementReport::default()));
         assert!(!writer.is_connected());
     }
 }

@@ -74,7 +74,12 @@ impl Harness {
 
     /// A node with this working directory.
     pub(crate) fn node_in(&self, directory: &Path, name: &str, arguments: &[&str]) -> Node {
-        let child = Command::new(env!("CARGO_BIN_EXE_vmafx-node"))
+        self.node_of(Path::new(env!("CARGO_BIN_EXE_vmafx-node")), directory, name, arguments)
+    }
+
+    /// A node that this program runs.
+    pub(crate) fn node_of(&self, program: &Path, directory: &Path, name: &str, arguments: &[&str]) -> Node {
+        let child = Command::new(program)
             .args(["--controller-addr", &self.controller.grpc().to_string(), "--node-id", name])
             .arg("--scratch-dir")
             .arg(self.scratch())

@@ -11,6 +11,7 @@ mod outbox;
 mod processes;
 mod scratch_full;
 mod shutdown;
+mod unconfined;
 
 use expected::expected;
 use harness::Harness;

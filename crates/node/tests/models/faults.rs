@@ -24,9 +24,9 @@ fn fake_registry(
     })
 }
 
-const EMPTY: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"; // of {}
+pub(crate) const EMPTY: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"; // of {}
 
-fn manifest(digest: &str, size: u64) -> Vec<u8> {
+pub(crate) fn manifest(digest: &str, size: u64) -> Vec<u8> {
     let layer = serde_json::json!({"mediaType": MEDIA_TYPE, "digest": digest, "size": size});
     serde_json::json!({"schemaVersion": 2, "layers": [layer]}).to_string().into_bytes()
 }

@@ -33,6 +33,8 @@ impl FixtureOptions {
             model_tag_ttl: GoDuration(Duration::from_mins(1)),
             model_tag_stale: GoDuration(Duration::from_hours(1)),
             oci_plain_http: Vec::new(),
+            // The registries of these tests.
+            oci_private_hosts: vec!["127.0.0.1".to_owned()],
         };
         Self { settings, credentials: RegistryCredentials::none(), directory: tempfile::tempdir().unwrap() }
     }

@@ -1,6 +1,7 @@
 //! Models: built-in ones, files, and artifacts of registries, real and hostile.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
 
+mod egress;
 mod faults;
 mod fixture;
 

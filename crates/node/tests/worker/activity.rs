@@ -25,7 +25,7 @@ fn task(fixture: &Fixture, decode: &str) -> Task {
 }
 
 /// Probes are passed on to the real program.
-fn decoder(fixture: &Fixture, decode: &str) -> PathBuf {
+pub(crate) fn decoder(fixture: &Fixture, decode: &str) -> PathBuf {
     // A worker may use the libraries beside its decoder, and nothing else of that directory.
     let real = fixture.path("real.so");
     std::fs::copy(ffmpeg(), &real).unwrap();

@@ -5,9 +5,12 @@ use std::net::TcpListener;
 use std::process::Command;
 
 use crate::fixture::{Fixture, ffmpeg, node, run_with};
+use crate::unconfined::node_without;
 use vmafx_job::FailureReason;
+use vmafx_node::confine::ConfinementPolicy;
 use vmafx_node::launch::{Launcher, Unscored};
 use vmafx_node::paths::local::FileId;
+use vmafx_testkit::old_kernel::MissingCall;
 
 /// `OUT` is the prefix of its output files, `PORT` that of a listening socket.
 const ATTEMPTS: &str = r#"
@@ -28,6 +31,7 @@ try connect            bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT'
 try send_a_datagram    bash -c 'exec 3<>/dev/udp/127.0.0.1/PORT'
 try ffmpeg_by_http     FFMPEG -v error -i http://127.0.0.1:PORT/ -f null -
 try signal_the_agent   kill -0 AGENT
+try limit_the_agent    prlimit --pid AGENT --nofile
 try a_new_namespace    unshare --user true
 try raise_a_limit      bash -c 'ulimit -c unlimited'
 } > OUT.result
@@ -85,6 +89,7 @@ fn a_process_that_is_not_confined_can_do_nearly_all_of_it() {
         "connect",
         "send_a_datagram",
         "signal_the_agent",
+        "limit_the_agent",
     ] {
         assert!(found.contains(&format!("{name} yes")), "{name}: {found:?}");
     }
@@ -106,7 +111,7 @@ async fn a_decoder_can_read_its_clip_and_write_to_scratch_and_nothing_else() {
         ["read_an_input yes", "write_to_scratch yes", "run_a_program yes"],
         "denied: {denied:?}"
     );
-    assert!(denied.len() == 14, "{denied:?}");
+    assert!(denied.len() == 15, "{denied:?}");
     assert!(!attacker.fixture.path("outside").exists());
     assert_eq!(fs::read(&clip).unwrap(), [7; 1000]);
 
@@ -117,6 +122,23 @@ async fn a_decoder_can_read_its_clip_and_write_to_scratch_and_nothing_else() {
         ["0", "256", "1048576", "1048576", "0077"],
         "core, files, data, file size, umask"
     );
+}
+
+/// Only Landlock of Linux 6.12 and later denies signals, so the filter of system calls has to.
+#[tokio::test]
+async fn signals_to_other_processes_and_their_limits_are_denied_without_landlock() {
+    let attacker = attacker();
+    let clip = attacker.fixture.path("clip.mp4");
+    let mut task = attacker.fixture.task(&clip, &clip);
+    task.confinement = ConfinementPolicy::BestEffort;
+    task.ffmpeg = Some(attacker.fixture.script("ffmpeg", &attacker.script));
+    let launcher = Launcher::new(node_without(&attacker.fixture, MissingCall::Landlock));
+    _ = run_with(&launcher, &task).await;
+    let found = result(&attacker.fixture);
+    for name in ["signal_the_agent", "limit_the_agent", "connect", "a_new_namespace"] {
+        assert!(found.contains(&format!("{name} no")), "{name}: {found:?}");
+    }
+    assert!(found.contains(&"read_a_secret yes".to_owned()), "Landlock is in force: {found:?}");
 }
 
 /// Another file takes the place of a clip after the agent has checked it and before the worker opens it.
@@ -143,7 +165,7 @@ async fn every_measure_of_this_kernel_is_active() {
     let fixture = Fixture::new();
     let launcher = Launcher::new(node());
     run_with(&launcher, &fixture.golden_task()).await.unwrap();
-    let measures = launcher.confinement().unwrap();
+    let measures = launcher.confinement().unwrap().measures;
     for name in [
         "killed with its agent",
         "first victim of the OOM killer",

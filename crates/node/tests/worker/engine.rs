@@ -160,7 +160,10 @@ async fn a_longer_clip_is_allowed_when_the_shortest_is_requested() {
     "echo 'no CUDA device' >&2; exit 5",
     "the external engine vmaf failed with exit code 5; its last message: no CUDA device"
 )]
-#[case::crashes("kill -SEGV $$", "the external engine vmaf was killed by SIGSEGV; its last message: ")]
+#[case::crashes(
+    "ulimit -f 0; exec printf x > file",
+    "the external engine vmaf was killed by SIGXFSZ; its last message: "
+)]
 #[case::leaves_nothing(
     "exit 0",
     "cannot read the result of the external engine: No such file or directory (os error 2)"

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::{BitDepth, Failure, PixelFormat, RawVideo, ScoreResult, ScoringOptions};
+use vmafx_node::confine::ConfinementPolicy;
 use vmafx_node::launch::{Launcher, Unscored};
 use vmafx_node::task::{ClipFile, ModelSource, Task, WorkerLimits};
 use vmafx_scoring::input::Tools;
@@ -100,6 +101,7 @@ impl Fixture {
                 file_bytes: 1 << 30,
                 scratch: self.scratch(),
             },
+            confinement: ConfinementPolicy::Required,
         }
     }
 

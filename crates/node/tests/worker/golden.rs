@@ -110,7 +110,7 @@ async fn progress_starts_at_zero_and_ends_at_the_total() {
         .unwrap();
     let progress = progress.into_inner().unwrap();
     assert_eq!((progress.first(), progress.last()), (Some(&(0, 48)), Some(&(48, 48))));
-    let measures = launcher.confinement().unwrap();
+    let measures = launcher.confinement().unwrap().measures;
     assert!(measures.len() > 10, "{measures:?}");
 }
 

@@ -3,9 +3,15 @@
 use std::fs;
 
 use rstest::rstest;
+use tokio_util::sync::CancellationToken;
 use vmafx_job::{FailureReason, FrameSize, ScaleTo};
+use vmafx_node::confine::ConfinementPolicy;
+use vmafx_node::launch::Launcher;
+use vmafx_testkit::old_kernel::MissingCall;
 
-use crate::fixture::{Fixture, failure, raw};
+use crate::activity::decoder;
+use crate::fixture::{Fixture, LONG, failure, failure_of, node, raw, run_with};
+use crate::unconfined::node_without;
 
 fn y4m(width: u32, height: u32) -> Vec<u8> {
     let mut file = format!("YUV4MPEG2 W{width} H{height} F25:1 Ip A1:1 C420jpeg\nFRAME\n").into_bytes();
@@ -36,6 +42,64 @@ async fn a_file_that_is_no_video_fails_by_itself(
     let failure = failure(&fixture, &fixture.task(&file, &file)).await;
     assert_eq!(failure.reason, reason, "{}", failure.message);
     assert!(failure.message.contains(part), "{}", failure.message);
+}
+
+/// Text that ffmpeg would follow to other files: HLS, and DASH behind a comment.
+fn playlists(target: &str) -> [(&'static str, String); 2] {
+    let hls = format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nfile://{target}\n#EXT-X-ENDLIST\n");
+    let dash = format!(
+        r#"<!-- --><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"
+        type="static" mediaPresentationDuration="PT1S"><Period><AdaptationSet mimeType="video/mp4">
+        <Representation id="1" bandwidth="1"><BaseURL>file://{target}</BaseURL></Representation>
+        </AdaptationSet></Period></MPD>"#
+    );
+    [("hls.mp4", hls), ("dash.mp4", dash)]
+}
+
+/// The playlists name a file that every process can read, and a clip of somebody else that would get a score.
+#[rstest]
+#[case::with_landlock(None)]
+#[case::without_landlock(Some(MissingCall::Landlock))]
+#[tokio::test]
+async fn a_playlist_reads_no_other_file_with_and_without_landlock(#[case] missing: Option<MissingCall>) {
+    let fixture = Fixture::new();
+    let coded = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-movflags"];
+    let fragmented = [&coded[..], &["frag_keyframe+empty_moov+default_base_moof"]].concat();
+    let others = fixture.encode("others.mp4", "320x240", 5, &fragmented);
+    let launcher = Launcher::new(missing.map_or_else(node, |missing| node_without(&fixture, missing)));
+    for target in ["/etc/passwd", others.to_str().unwrap()] {
+        for (name, text) in playlists(target) {
+            let playlist = fixture.write(name, text);
+            let mut task = fixture.task(&others, &playlist);
+            task.confinement = ConfinementPolicy::BestEffort;
+            let failure = failure_of(&fixture, run_with(&launcher, &task).await);
+            assert_eq!(failure.reason, FailureReason::InputInvalid, "{name} {target}: {failure}");
+            let says = ["is a playlist", "has the format dash"];
+            assert!(says.iter().any(|part| failure.message.contains(part)), "{name} {target}: {failure}");
+            assert!(!failure.message.contains("root:"), "{failure}");
+        }
+    }
+}
+
+/// A decoder that never runs out of frames: there is progress all the time.
+#[tokio::test]
+async fn a_file_with_endless_frames_ends_with_the_time_limit() {
+    let fixture = Fixture::new();
+    let clip = fixture.encode("clip.mkv", "64x64", 5, &["-pix_fmt", "yuv420p", "-c:v", "ffv1"]);
+    let endless =
+        r#"exec "$real" -v error -f lavfi -i testsrc2=size=64x64 -pix_fmt yuv420p -f yuv4mpegpipe -"#;
+    let mut task = fixture.task(&clip, &clip);
+    task.ffmpeg = Some(decoder(&fixture, endless));
+    let limit = Some(std::time::Duration::from_secs(3));
+    let never = CancellationToken::new();
+    let launcher = Launcher::new(node());
+    let failure = failure_of(&fixture, launcher.run(&task, |_, _| {}, &never, LONG, limit).await);
+    assert_eq!(failure.reason, FailureReason::InputTooLarge, "{failure}");
+    assert!(
+        failure.message.contains("after 3 s") && failure.message.contains("VMAFX_WORKER_TIMEOUT"),
+        "{failure}"
+    );
+    fixture.wait_until_empty().await;
 }
 
 /// A sparse file has any size and needs no space.

@@ -14,5 +14,7 @@ mod fixture;
 mod golden;
 mod groups;
 mod hostile;
+mod kills;
 mod memory;
 mod run_once;
+mod unconfined;

@@ -7,12 +7,18 @@ use std::process::{Command, Output};
 use rstest::rstest;
 use serde_json::{Value, json};
 use vmafx_job::Feature;
+use vmafx_testkit::old_kernel::MissingCall;
 use vmafx_testkit::wait::until;
 
 use crate::fixture::{Fixture, LONG, ffmpeg, golden, node, run};
+use crate::unconfined::node_without;
 
 fn command(fixture: &Fixture, request: &Value) -> Command {
-    let mut command = Command::new(node());
+    command_of(&node(), fixture, request)
+}
+
+fn command_of(program: &Path, fixture: &Fixture, request: &Value) -> Command {
+    let mut command = Command::new(program);
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
@@ -80,6 +86,24 @@ fn walk(directory: &Path) -> Vec<String> {
         }
     }
     found
+}
+
+#[test]
+fn a_machine_that_cannot_confine_is_at_fault_unless_best_effort_is_enough() {
+    let fixture = Fixture::new();
+    let request = golden_request(&fixture);
+    let program = node_without(&fixture, MissingCall::Landlock);
+    let (code, _) = ran(&mut command_of(&program, &fixture, &request));
+    let found = result(&fixture);
+    assert_eq!((code, &found["reason"], &found["number"]), (Some(3), &json!("NodeUnconfined"), &json!(30)));
+    assert!(found["message"].as_str().unwrap().contains("landlock is not in force"), "{found}");
+
+    let mut command = command_of(&program, &fixture, &request);
+    let (code, output) = ran(command.env("VMAFX_CONFINEMENT", "best-effort"));
+    assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let found = result(&fixture);
+    assert_eq!(found["confinement"]["landlockAbi"], 0, "{found}");
+    assert_eq!(found["confinement"]["wallSeconds"], 86_400, "{found}");
 }
 
 #[rstest]

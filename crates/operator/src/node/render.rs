@@ -13,6 +13,7 @@ use kube::ResourceExt as _;
 use vmafx_api::VmafxNode;
 use vmafx_api::node::GpuVendor;
 
+use crate::render::pod::WorkerGuard;
 use crate::render::{ControllerAccess, NODE, RenderError, RenderedWorkload, labels, service};
 use crate::workload::{DesiredWorkload, ResourceOwner};
 
@@ -27,6 +28,7 @@ pub struct NodeDefaults {
     pub gpus: GpuResources,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
+    pub guard: WorkerGuard,
 }
 
 /// Extended resource names of GPUs.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, HTTPGetAction, PodSpec, PodTemplateSpec, Probe, VolumeMount,
+    Container, ContainerPort, EnvVar, HTTPGetAction, PodSpec, PodTemplateSpec, Probe, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -16,6 +16,25 @@ pub const HTTP: &str = "http";
 
 /// Environment variable of workers and trainers: registries without TLS.
 pub const PLAIN_REGISTRIES: &str = "VMAFX_OCI_PLAIN_HTTP";
+
+/// What guards workers against the clips and models of their users; empty: the default of `vmafx-node`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerGuard {
+    /// Whether workers may score where Landlock or seccomp is not in force.
+    pub confinement: String,
+    /// Hosts of private networks that models may come from.
+    pub private_hosts: String,
+}
+
+impl WorkerGuard {
+    /// Environment variables of workers.
+    pub fn environment(&self) -> impl Iterator<Item = EnvVar> {
+        [("VMAFX_CONFINEMENT", &self.confinement), ("VMAFX_OCI_PRIVATE_HOSTS", &self.private_hosts)]
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| pod_defaults::variable(name, value))
+    }
+}
 
 /// Time between the graceful shutdown of a process and the SIGKILL of the kubelet.
 pub const MARGIN_SECONDS: i64 = 15;

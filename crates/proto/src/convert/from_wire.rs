@@ -2,8 +2,8 @@
 
 use vmafx_job::limits::{MAX_FRAME_STEP, MAX_SCALED_SIDE};
 use vmafx_job::{
-    BitDepth, CancelCause, FrameSize, InvalidRequest, LengthMismatch, PixelFormat, PooledScores, RawVideo,
-    ScaleTo, ScoreDetails, ScoringOptions, ScoringRequest, UnknownName,
+    BitDepth, CancelCause, Confinement, FrameSize, InvalidRequest, LengthMismatch, PixelFormat, PooledScores,
+    RawVideo, ScaleTo, ScoreDetails, ScoringOptions, ScoringRequest, UnknownName,
 };
 
 use crate::controller::v1 as wire;
@@ -109,6 +109,15 @@ pub fn score_details(result: wire::ResultDetails) -> ScoreDetails {
         scores: result.scores.map(Into::into),
         warnings: result.warnings,
         report_uri: result.report_uri,
+        confinement: result.confinement.map(Into::into),
+    }
+}
+
+impl From<wire::Confinement> for Confinement {
+    fn from(confinement: wire::Confinement) -> Self {
+        let wire::Confinement { landlock_abi, seccomp, memory_bytes, cpu_seconds, wall_seconds } =
+            confinement;
+        Self { landlock_abi, seccomp, memory_bytes, cpu_seconds, wall_seconds }
     }
 }
 

@@ -1,7 +1,7 @@
 use rstest::rstest;
 use vmafx_job::{
-    Backend, BitDepth, CancelCause, FailureReason, Feature, FrameSize, LengthMismatch, PixelFormat,
-    PooledScores, RawVideo, ScaleTo, ScoreDetails, ScoringOptions, ScoringRequest,
+    Backend, BitDepth, CancelCause, Confinement, FailureReason, Feature, FrameSize, LengthMismatch,
+    PixelFormat, PooledScores, RawVideo, ScaleTo, ScoreDetails, ScoringOptions, ScoringRequest,
 };
 
 use super::{cancel_cause, score_details};
@@ -120,6 +120,13 @@ fn details_come_back_from_the_wire() {
         scores: Some(scores),
         warnings: vec!["w".into()],
         report_uri: "/r.json".into(),
+        confinement: Some(Confinement {
+            landlock_abi: 6,
+            seccomp: true,
+            memory_bytes: 1,
+            cpu_seconds: 2,
+            wall_seconds: 3,
+        }),
     };
     assert_eq!(score_details(details.clone().into()), details);
 }

@@ -1,8 +1,8 @@
 //! From the domain to messages.
 
 use vmafx_job::{
-    CancelCause, FrameSize, LengthMismatch, PixelFormat, PooledScores, RawVideo, ScaleTo, ScoreDetails,
-    ScoringRequest,
+    CancelCause, Confinement, FrameSize, LengthMismatch, PixelFormat, PooledScores, RawVideo, ScaleTo,
+    ScoreDetails, ScoringRequest,
 };
 
 use crate::controller::v1 as wire;
@@ -74,7 +74,15 @@ impl From<ScoreDetails> for wire::ResultDetails {
             scores: details.scores.map(Into::into),
             warnings: details.warnings,
             report_uri: details.report_uri,
+            confinement: details.confinement.map(Into::into),
         }
+    }
+}
+
+impl From<Confinement> for wire::Confinement {
+    fn from(confinement: Confinement) -> Self {
+        let Confinement { landlock_abi, seccomp, memory_bytes, cpu_seconds, wall_seconds } = confinement;
+        Self { landlock_abi, seccomp, memory_bytes, cpu_seconds, wall_seconds }
     }
 }
 

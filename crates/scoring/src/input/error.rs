@@ -106,6 +106,12 @@ pub enum InputError {
         path.display()
     )]
     Playlist { path: PathBuf },
+    #[error(
+        "{} has the format {demuxer}, which is not one of the video formats that are read; give the video itself, in a \
+         container such as MP4, Matroska, MPEG-TS or MXF",
+        path.display()
+    )]
+    FormatNotAllowed { path: PathBuf, demuxer: String },
     /// The decoder's pixel format has no planar YUV format that holds it without loss.
     #[error(
         "{} has the pixel format {pixel_format}, which cannot be scored; convert it to a planar YUV format such as \

@@ -35,8 +35,8 @@ const LOW_SCORE: &str = "misdetection possible";
 /// the other streams.
 const NO_VIDEO: [&str; 2] = ["Invalid data found when processing input", "Input #0, "];
 
-/// Codecs that render any text as pictures.
-const TEXT_CODECS: [&str; 4] = ["ansi", "bintext", "xbin", "idf"];
+/// Demuxers that take any text for pictures; none of them may read a clip.
+const TEXT_DEMUXERS: [&str; 5] = ["tty", "bin", "xbin", "adf", "idf"];
 
 /// What `ffmpeg` recognises in a file.
 pub(super) enum DetectedContent {
@@ -44,6 +44,10 @@ pub(super) enum DetectedContent {
     /// Nothing, or something without video; with the last lines that `ffmpeg` wrote.
     NoVideo {
         stderr: String,
+    },
+    /// A format that is not read ([`arguments::FORMATS`]).
+    Refused {
+        demuxer: String,
     },
 }
 
@@ -59,10 +63,14 @@ pub(super) fn probe(
         return Ok(DetectedContent::NoVideo { stderr: last_lines(line, path) });
     }
     let stderr = || last_lines(&text, path);
-    match report::parse(&text) {
-        Some(report) if TEXT_CODECS.contains(&report.codec.as_str()) => {
-            Ok(DetectedContent::NoVideo { stderr: stderr() })
+    match report::refused_demuxer(&text) {
+        Some(demuxer) if TEXT_DEMUXERS.contains(&demuxer) => {
+            return Ok(DetectedContent::NoVideo { stderr: stderr() });
         }
+        Some(demuxer) => return Ok(DetectedContent::Refused { demuxer: demuxer.to_owned() }),
+        None => {}
+    }
+    match report::parse(&text) {
         None if NO_VIDEO.iter().any(|words| text.contains(words)) => {
             Ok(DetectedContent::NoVideo { stderr: stderr() })
         }
@@ -112,7 +120,8 @@ fn run_probe(path: &Path, tools: &Tools, started: &dyn Fn(StopHandle)) -> Result
         source,
     };
     let stdin = Stdio::from(open_regular(path)?.0);
-    let (child, _stdout, stderr) = Child::start(program, &arguments::probe(), stdin).map_err(failed)?;
+    let (child, _stdout, stderr) =
+        Child::start(program, &arguments::probe(), stdin, tools.killer()).map_err(failed)?;
     let child = Arc::new(child);
     let stop_handle = StopHandle::of_child(Arc::clone(&child));
     started(stop_handle.clone());

@@ -113,7 +113,10 @@ pub fn probe_stoppable(
     }
     match (ffmpeg::probe(path, tools, started)?, raw) {
         (DetectedContent::Video(probe), _) => Ok(*probe),
-        (DetectedContent::NoVideo { .. }, Some(Ok(raw))) => Ok(raw),
+        (DetectedContent::NoVideo { .. } | DetectedContent::Refused { .. }, Some(Ok(raw))) => Ok(raw),
+        (DetectedContent::Refused { demuxer }, _) => {
+            Err(InputError::FormatNotAllowed { path: path.clone(), demuxer })
+        }
         (DetectedContent::NoVideo { stderr }, raw) if has_signature => {
             let misfit = raw.and_then(Result::err).map(|misfit| format!("; nor is it raw video: {misfit}"));
             Err(InputError::NotVideo { path: path.clone(), stderr: stderr + &misfit.unwrap_or_default() })

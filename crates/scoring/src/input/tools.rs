@@ -1,8 +1,10 @@
 //! External programs.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::InputError;
@@ -11,10 +13,31 @@ use super::error::InputError;
 const FFMPEG_VARIABLE: &str = "VMAFX_FFMPEG_BIN";
 
 /// Where `ffmpeg` is, or why there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Tools {
     ffmpeg: Result<PathBuf, String>,
     probe_deadline: Duration,
+    killer: Option<ProcessKiller>,
+}
+
+/// Kills a decoder by its process id, for a process that is not permitted to send signals itself.
+#[derive(Clone)]
+pub struct ProcessKiller(Arc<dyn Fn(u32) + Send + Sync>);
+
+impl ProcessKiller {
+    pub fn new(kill: impl Fn(u32) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(kill))
+    }
+
+    pub(super) fn kill(&self, process: u32) {
+        (self.0)(process);
+    }
+}
+
+impl fmt::Debug for ProcessKiller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ProcessKiller").finish_non_exhaustive()
+    }
 }
 
 /// Far longer than reading the start of a file takes, also over a slow network.
@@ -35,13 +58,24 @@ impl Tools {
             None => in_path(OsStr::new("ffmpeg"), path)
                 .ok_or_else(|| format!("there is none in PATH and {FFMPEG_VARIABLE} is not set")),
         };
-        Self { ffmpeg, probe_deadline: PROBE_DEADLINE }
+        Self { ffmpeg, probe_deadline: PROBE_DEADLINE, killer: None }
     }
 
     #[must_use]
     pub fn with_probe_deadline(mut self, deadline: Duration) -> Self {
         self.probe_deadline = deadline;
         self
+    }
+
+    /// Has decoders killed by `killer` instead of this process.
+    #[must_use]
+    pub fn with_killer(mut self, killer: ProcessKiller) -> Self {
+        self.killer = Some(killer);
+        self
+    }
+
+    pub(super) fn killer(&self) -> Option<ProcessKiller> {
+        self.killer.clone()
     }
 
     pub(super) fn probe_deadline(&self) -> Duration {

@@ -134,6 +134,27 @@ fn a_playlist_is_refused_without_reading_what_it_names(#[case] name: &str, #[cas
     assert!(matches!(probe(&Clip::new(&path), &no_tools()), Err(InputError::Playlist { .. })));
 }
 
+/// ffmpeg recognises a DASH manifest behind anything, so the start of the file does not tell.
+#[test]
+fn a_manifest_that_names_another_clip_is_refused() {
+    let directory = TestDirectory::new();
+    let fragmented = ["-movflags", "frag_keyframe+empty_moov+default_base_moof"];
+    let other = directory.encode("other.mp4", 4, &[&H264[..], &fragmented].concat());
+    let manifest = format!(
+        r#"<!-- --><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"
+        type="static" mediaPresentationDuration="PT1S"><Period><AdaptationSet mimeType="video/mp4">
+        <Representation id="1" bandwidth="1"><BaseURL>file://{}</BaseURL></Representation>
+        </AdaptationSet></Period></MPD>"#,
+        other.display()
+    );
+    let path = directory.write("a.mp4", manifest.as_bytes());
+    let error = probe(&Clip::new(&path), &tools()).unwrap_err();
+    assert!(
+        matches!(&error, InputError::FormatNotAllowed { demuxer, .. } if demuxer == "dash"),
+        "{error} {error:?}"
+    );
+}
+
 #[rstest]
 #[case("a.txt", "It was a dark and stormy night.\n")]
 #[case("a.mp4", "It was a dark and stormy night.\n")]
@@ -157,7 +178,8 @@ fn sound_alone_is_not_a_video() {
         "a.wav",
         &["-f", "lavfi", "-i", "sine=duration=0.2", "-map", "1", "-t", "0.2"],
     );
-    assert!(matches!(probe(&Clip::new(&path), &tools()), Err(InputError::NotVideo { .. })));
+    let error = probe(&Clip::new(&path), &tools()).unwrap_err();
+    assert!(matches!(&error, InputError::FormatNotAllowed { demuxer, .. } if demuxer == "wav"), "{error}");
 }
 
 #[test]
@@ -173,10 +195,12 @@ fn sound_with_a_cover_picture_is_not_a_video() {
         "1",
         "-map",
         "0",
+        "-c:v",
+        "png",
         "-disposition:v:0",
         "attached_pic",
     ];
-    let path = directory.convert(&cover, "a.flac", &sound);
+    let path = directory.convert(&cover, "a.m4a", &sound);
     assert!(matches!(probe(&Clip::new(&path), &tools()), Err(InputError::NotVideo { .. })));
 }
 

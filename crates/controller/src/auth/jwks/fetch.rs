@@ -12,12 +12,14 @@ use http::{Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use rustls::RootCertStore;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+use super::guard::EndpointResolver;
 use super::key_set::{KeySet, KeySetError};
 
 /// Covers name resolution, TLS, all redirects and the body.
@@ -86,6 +88,8 @@ pub(crate) enum FetchError {
     Status(StatusCode),
     #[error("a redirect leads to an invalid URL or from https to http")]
     Redirect,
+    #[error("a redirect leads into a private network, to another host than the endpoint")]
+    PrivateRedirect,
     #[error("more than {MAX_REDIRECTS} redirects")]
     TooManyRedirects,
     #[error("the key set cannot be used")]
@@ -117,11 +121,14 @@ impl Fetcher {
     }
 
     async fn follow_redirects(&self) -> Result<KeySet, FetchError> {
+        let resolver = EndpointResolver::new(&self.endpoint.0);
+        let mut connector = HttpConnector::new_with_resolver(resolver.clone());
+        connector.enforce_http(false);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(self.tls().await?)
             .https_or_http()
             .enable_http1()
-            .build();
+            .wrap_connector(connector);
         let client: Client<_, Empty<axum::body::Bytes>> =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         let token = self.token().await?;
@@ -140,7 +147,12 @@ impl Fetcher {
                     let body = body.collect().await.map_err(FetchError::Body)?;
                     return KeySet::parse(&body.to_bytes()).map_err(FetchError::Set);
                 }
-                status if status.is_redirection() => url = redirect_target(&url, &response)?,
+                status if status.is_redirection() => {
+                    url = redirect_target(&url, &response)?;
+                    if !resolver.permits(&url) {
+                        return Err(FetchError::PrivateRedirect);
+                    }
+                }
                 status => return Err(FetchError::Status(status)),
             }
         }

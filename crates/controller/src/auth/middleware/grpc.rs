@@ -7,7 +7,7 @@ use http::{Request, Response};
 use tonic::Status;
 use tower::{Layer, Service};
 
-use super::CallAuthorizer;
+use super::{CallAuthorizer, admit};
 use crate::auth::permissions;
 
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ where
             let permission = permissions::of_grpc_method(request.uri().path());
             match authorizer.authorize(permission, request.headers()).await {
                 Ok(identity) => {
-                    identity.map(|identity| request.extensions_mut().insert(identity));
+                    admit(identity, request.extensions_mut());
                     inner.call(request).await
                 }
                 Err(refusal) => Ok(Status::from(refusal).into_http()),

@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::CallAuthorizer;
+use super::{CallAuthorizer, admit};
 use crate::auth::permissions::{self, Permission};
 use crate::identity::{Role, Roles};
 
@@ -39,7 +39,7 @@ pub async fn authorize_http(
             if let RouteMatch::OtherMethods(_, methods) = matched {
                 return method_not_allowed(&methods);
             }
-            identity.map(|identity| request.extensions_mut().insert(identity));
+            admit(identity, request.extensions_mut());
             next.run(request).await
         }
         Err(refusal) => {

@@ -17,9 +17,43 @@ fn every_served_method_is_listed_and_no_other() {
     served.extend(method_paths(tonic_health::pb::FILE_DESCRIPTOR_SET));
     served.extend(method_paths(tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET));
     served.extend(method_paths(tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET));
-    let listed: BTreeSet<String> = GRPC_METHODS.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let listed: BTreeSet<String> = GRPC_METHODS.iter().map(|(path, ..)| (*path).to_owned()).collect();
     assert_eq!(listed, served);
     assert_eq!(listed.len(), GRPC_METHODS.len(), "a method is listed twice");
+}
+
+#[test]
+fn the_duration_of_a_method_agrees_with_its_streams() {
+    let sets = [
+        vmafx_proto::FILE_DESCRIPTOR_SET,
+        tonic_health::pb::FILE_DESCRIPTOR_SET,
+        tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
+        tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
+    ];
+    let pools = sets.map(|set| DescriptorPool::decode(set).unwrap());
+    let mut compared = 0;
+    for service in pools.iter().flat_map(DescriptorPool::services) {
+        for method in service.methods() {
+            let path = format!("/{}/{}", service.full_name(), method.name());
+            let (.., duration) = grpc_method(&path).unwrap();
+            let streams = (method.is_client_streaming(), method.is_server_streaming());
+            let expected = match duration {
+                CallDuration::Short | CallDuration::Pull | CallDuration::Score => (false, false),
+                CallDuration::Stream => (false, true),
+                CallDuration::Exchange => (true, true),
+            };
+            assert_eq!(streams, expected, "{path}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, GRPC_METHODS.len());
+}
+
+#[test]
+fn callers_without_a_token_send_tiny_messages() {
+    for (path, permission, size, _) in &GRPC_METHODS {
+        assert!(*permission != Permission::Exempt || *size == MessageSize::Tiny, "{path}");
+    }
 }
 
 #[test]

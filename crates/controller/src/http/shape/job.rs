@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use vmafx_job::{FailureReason, FrameSize, PooledScores, ScoreDetails};
+use vmafx_job::{Confinement, FailureReason, FrameSize, PooledScores, ScoreDetails};
 use vmafx_queue as queue;
 use vmafx_queue::transition::State;
 
@@ -202,6 +202,9 @@ pub struct JobResult {
     /// URI of the per-frame report.
     #[serde(rename = "reportURI", skip_serializing_if = "String::is_empty", default)]
     pub report_uri: String,
+    /// What confined the process that scored; absent if the node did not record it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
 }
 
 impl From<&queue::Job> for Job {
@@ -255,6 +258,7 @@ impl From<&ScoreDetails> for JobResult {
             scores: details.scores,
             warnings: details.warnings.clone(),
             report_uri: details.report_uri.clone(),
+            confinement: details.confinement,
         }
     }
 }

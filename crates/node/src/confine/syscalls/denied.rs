@@ -30,13 +30,20 @@ pub(super) const NAMESPACES: &[i32] = &[
 
 /// Calls that no decoder needs.
 pub(super) const ALWAYS: &[i64] = &[
-    // Other processes.
+    // Other processes. `kill`, `tgkill` and the like have rules of their own.
     sys::SYS_kcmp,
+    sys::SYS_migrate_pages,
+    sys::SYS_move_pages,
     sys::SYS_pidfd_getfd,
+    sys::SYS_pidfd_send_signal,
     sys::SYS_process_madvise,
+    sys::SYS_process_mrelease,
     sys::SYS_process_vm_readv,
     sys::SYS_process_vm_writev,
     sys::SYS_ptrace,
+    sys::SYS_rt_sigqueueinfo,
+    sys::SYS_rt_tgsigqueueinfo,
+    sys::SYS_tkill,
     // Ways around a filter: requests by a ring, faults handled by hand.
     sys::SYS_io_uring_enter,
     sys::SYS_io_uring_register,
@@ -58,6 +65,8 @@ pub(super) const ALWAYS: &[i64] = &[
     sys::SYS_pivot_root,
     sys::SYS_quotactl,
     sys::SYS_setns,
+    // Landlock denies it from ABI 3 on only.
+    sys::SYS_truncate,
     sys::SYS_umount2,
     sys::SYS_unshare,
     // The kernel and the machine.

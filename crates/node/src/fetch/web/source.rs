@@ -12,8 +12,8 @@ use super::response::{describe, redirect_target, resumable, status_problem};
 use crate::fetch::FetchContext;
 use crate::fetch::error::FetchProblem;
 use crate::fetch::source::{FileMetadata, FileVersion, OpenedSource};
-use crate::paths::network::NetworkAccess;
 use crate::paths::{Address, RedactedUri, ScoringRoots};
+use vmafx_kit::egress::NetworkAccess;
 
 #[derive(Debug)]
 pub(crate) struct WebSource {

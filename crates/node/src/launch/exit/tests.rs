@@ -26,6 +26,7 @@ fn task() -> Task {
             file_bytes: 100_000_000,
             scratch: "/scratch/7".into(),
         },
+        confinement: crate::confine::ConfinementPolicy::Required,
     }
 }
 
@@ -153,7 +154,7 @@ fn an_exit_without_a_result_names_its_cause(
 )]
 #[case::past_the_deadline(
     WatchEnd::TimedOut(Duration::from_secs(9)),
-    FailureReason::WorkerStalled,
+    FailureReason::InputTooLarge,
     "not done after 9 s"
 )]
 #[case::flood(

@@ -13,6 +13,7 @@ use super::observe::ObservedPodJob;
 use super::render::{JobDefaults, NAMESPACE_PLACEHOLDER};
 use super::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::job::fixtures;
+use crate::render::pod::WorkerGuard;
 
 pub(super) const STARTED: &str = "2026-01-01T00:00:05Z";
 pub(super) const ENDED: &str = "2026-01-01T00:00:09Z";
@@ -24,6 +25,7 @@ pub(super) fn defaults() -> JobDefaults {
         roots: ScoringRoots::parse("/", NAMESPACE_PLACEHOLDER).unwrap(),
         gpus: crate::node::render::tests::defaults().gpus,
         plain_registries: String::new(),
+        guard: WorkerGuard::default(),
     }
 }
 

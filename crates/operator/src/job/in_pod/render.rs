@@ -18,7 +18,7 @@ use super::args::{RESULT_PATH, args, escaped};
 use super::name::{job_name, label_value};
 use super::source::TemplateSource;
 use crate::node::render::GpuResources;
-use crate::render::pod::PLAIN_REGISTRIES;
+use crate::render::pod::{PLAIN_REGISTRIES, WorkerGuard};
 use crate::render::{pod_defaults, scratch_limit, template};
 use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, SOURCE};
 use crate::webhook::rules::job::vendor;
@@ -42,6 +42,7 @@ pub struct JobDefaults {
     pub gpus: GpuResources,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
+    pub guard: WorkerGuard,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -240,6 +241,7 @@ fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result
     if !defaults.plain_registries.is_empty() {
         env.push(pod_defaults::variable(PLAIN_REGISTRIES, &defaults.plain_registries));
     }
+    env.extend(defaults.guard.environment());
     let vendor = vendor(job.spec.backend).ok_or(RenderError::Backend(job.spec.backend.name()))?;
     Ok(Container {
         name: AGENT_CONTAINER.to_owned(),

@@ -65,6 +65,7 @@ fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<Env
         variable("VMAFX_NODE_RESOURCE_UID", node.uid().unwrap_or_default()),
     ];
     all.push(variable(PLAIN_REGISTRIES, &defaults.plain_registries));
+    all.extend(defaults.guard.environment());
     all.extend(defaults.controller.environment());
     // The agent treats an empty variable as unset.
     all.retain(|variable| variable.value.as_deref() != Some(""));

@@ -21,6 +21,7 @@ pub(crate) fn defaults() -> NodeDefaults {
             intel: "gpu.intel.com/i915".to_owned(),
         },
         plain_registries: String::new(),
+        guard: WorkerGuard::default(),
     }
 }
 

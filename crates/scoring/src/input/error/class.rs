@@ -26,6 +26,7 @@ impl InputError {
             Self::NotVideo { .. } => "ClipNotVideo",
             Self::ProbeTimeout { .. } => "ProbeTimedOut",
             Self::Playlist { .. } => "ClipIsPlaylist",
+            Self::FormatNotAllowed { .. } => "ClipFormatNotAllowed",
             Self::PixelFormat { .. } => "PixelFormatUnsupported",
             Self::Delivered { .. } => "ClipChangesShape",
             Self::Decoder { .. } => "DecodingFailed",
@@ -58,6 +59,7 @@ impl InputError {
             | Self::FfmpegMissing { .. }
             | Self::NotVideo { .. }
             | Self::Playlist { .. }
+            | Self::FormatNotAllowed { .. }
             | Self::PixelFormat { .. }
             | Self::Delivered { .. }
             | Self::Stopped { .. }

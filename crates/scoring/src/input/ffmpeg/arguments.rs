@@ -97,12 +97,89 @@ fn filter(options: &ReadOptions, delivered: PictureFormat, samples: ColourModel)
 /// The kernel opens the file on standard input again under this name, so that ffmpeg can seek in it.
 pub(super) const STDIN: &str = "/dev/stdin";
 
-/// The input. With `file:` a name may contain anything, also a leading `-` or a `:`; the protocol whitelist keeps a file that
-/// refers to others from reaching the network.
-fn input(path: &Path) -> [OsString; 4] {
+/// The demuxers that may read a clip: containers, elementary streams and pictures that hold their content themselves.
+///
+/// Everything else is refused, above all what opens the files that a clip names (`hls`, `dash`, `imf`, `concat`, `image2`,
+/// `vobsub`, `mlv`), runs a script (`avisynth`, `vapoursynth`, `lavfi`) or renders text. A demuxer that is new in a release
+/// of ffmpeg is refused until it is listed.
+pub(super) const FORMATS: [&str; 57] = [
+    // Containers.
+    "mov",
+    "matroska",
+    "mpegts",
+    "mpeg",
+    "avi",
+    "mxf",
+    "flv",
+    "asf",
+    "gxf",
+    "nut",
+    "ogg",
+    "rm",
+    "wtv",
+    "dv",
+    "lxf",
+    "dhav",
+    // Elementary streams.
+    "ivf",
+    "av1",
+    "obu",
+    "h264",
+    "hevc",
+    "vvc",
+    "evc",
+    "apv",
+    "mpegvideo",
+    "m4v",
+    "mjpeg",
+    "mjpeg_2000",
+    "h261",
+    "h263",
+    "vc1",
+    "vc1test",
+    "dirac",
+    "cavsvideo",
+    "avs2",
+    "avs3",
+    "dnxhd",
+    // Samples.
+    "rawvideo",
+    "yuv4mpegpipe",
+    // Pictures.
+    "apng",
+    "bmp_pipe",
+    "dpx_pipe",
+    "exr_pipe",
+    "gif",
+    "gif_pipe",
+    "hdr_pipe",
+    "j2k_pipe",
+    "jpeg_pipe",
+    "jpegls_pipe",
+    "jpegxl_pipe",
+    "pam_pipe",
+    "pgm_pipe",
+    "png_pipe",
+    "ppm_pipe",
+    "qoi_pipe",
+    "tiff_pipe",
+    "webp_pipe",
+];
+
+/// The input. With `file:` a name may contain anything, also a leading `-` or a `:`; the whitelists keep a file that refers
+/// to others from reaching the network and from reading those files.
+fn input(path: &Path) -> [OsString; 6] {
     let mut name = OsString::from("file:");
     name.push(path);
-    ["-protocol_whitelist".into(), "file".into(), "-i".into(), name]
+    let formats = FORMATS.join(",");
+    [
+        "-protocol_whitelist".into(),
+        "file".into(),
+        "-format_whitelist".into(),
+        formats.into(),
+        "-i".into(),
+        name,
+    ]
 }
 
 fn strings(words: &[&str]) -> Vec<OsString> {
@@ -121,6 +198,36 @@ mod tests {
     #[case("concat:a|b", "file:concat:a|b")]
     #[case("-", "file:-")]
     fn a_name_is_never_taken_for_an_option_or_an_address(#[case] path: &str, #[case] expected: &str) {
-        assert_eq!(input(Path::new(path)), ["-protocol_whitelist", "file", "-i", expected]);
+        let [.., option, name] = input(Path::new(path));
+        assert_eq!((option, name), ("-i".into(), expected.into()));
+    }
+
+    /// Demuxers that open files that a clip names, run scripts or connect to servers.
+    #[rstest]
+    fn no_format_reads_anything_but_the_clip(
+        #[values(
+            "hls",
+            "applehttp",
+            "dash",
+            "imf",
+            "concat",
+            "image2",
+            "image2pipe",
+            "vobsub",
+            "mlv",
+            "sdp",
+            "rtsp",
+            "sap",
+            "avisynth",
+            "vapoursynth",
+            "lavfi",
+            "ffmetadata",
+            "svg_pipe",
+            "webm_dash_manifest",
+            "tty"
+        )]
+        name: &str,
+    ) {
+        assert!(!FORMATS.contains(&name));
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
+use super::super::tools::ProcessKiller;
 use super::log::DecoderExit;
 
 /// The process. Its id is not reused before [`Child::reap`], so no signal can reach another process.
@@ -20,6 +21,7 @@ use super::log::DecoderExit;
 pub(in crate::input) struct Child {
     process: Mutex<std::process::Child>,
     id: Option<Pid>,
+    killer: Option<ProcessKiller>,
 }
 
 impl Child {
@@ -28,6 +30,7 @@ impl Child {
         program: &Path,
         arguments: &[OsString],
         stdin: Stdio,
+        killer: Option<ProcessKiller>,
     ) -> io::Result<(Self, ChildStdout, ChildStderr)> {
         let mut process = Command::new(program)
             .args(arguments)
@@ -43,7 +46,7 @@ impl Child {
         let stdout = process.stdout.take().ok_or_else(missing)?;
         let stderr = process.stderr.take().ok_or_else(missing)?;
         let id = i32::try_from(process.id()).ok().and_then(Pid::from_raw);
-        Ok((Self { process: Mutex::new(process), id }, stdout, stderr))
+        Ok((Self { process: Mutex::new(process), id, killer }, stdout, stderr))
     }
 
     /// Kills the process and its children. Does nothing once it is reaped.
@@ -51,6 +54,9 @@ impl Child {
         let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         // A process that is not reaped yet still owns its id, and so its group.
         if let (Ok(None), Some(id)) = (process.try_wait(), self.id) {
+            if let Some(killer) = &self.killer {
+                return killer.kill(process.id());
+            }
             // An error means that the process is gone already.
             _ = rustix::process::kill_process_group(id, Signal::KILL);
             _ = process.kill();

@@ -92,6 +92,13 @@ pub(super) fn parse(text: &str) -> Option<StreamReport> {
     })
 }
 
+/// The demuxer that recognised a file and is not permitted to read it, from a line such as
+/// `[hls @ 0x5600] Format not on whitelist 'mov,…'`.
+pub(super) fn refused_demuxer(text: &str) -> Option<&str> {
+    let line = text.lines().find(|line| line.contains("] Format not on whitelist "))?;
+    line.trim().strip_prefix('[')?.split([' ', ']']).next()
+}
+
 /// A line such as `Stream #0:0[0x1](und): Video: h264 (High), yuv420p(tv), 160x120, 25 fps`.
 fn video_stream(line: &str) -> Option<Stream<'_>> {
     let rest = line.strip_prefix("Stream #0:")?;
@@ -195,6 +202,13 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("[hls @ 0x555a] Format not on whitelist 'mov,avi'\nfile:a: Invalid argument\n", Some("hls"))]
+    #[case("[in#0 @ 0x1] Error opening input: Invalid argument\n", None)]
+    fn a_refused_demuxer_is_named(#[case] text: &str, #[case] expected: Option<&str>) {
+        assert_eq!(refused_demuxer(text), expected);
+    }
 
     /// A report with this line about the only stream.
     fn report_of(line: &str) -> Option<StreamReport> {

@@ -64,14 +64,18 @@ impl DecoderSource {
         let delivered = PictureFormat { depth: probe.format.depth, ..options.format };
         let (decoders, demuxer) = log_names(probe);
         let expected = expected(clip, probe, &options.activity)?;
-        let (child, stdout, stderr) =
-            Child::start(program, &arguments::decode(clip, probe, options, delivered), Stdio::null())
-                .map_err(|source| InputError::FfmpegStart {
-                    path: clip.path.clone(),
-                    purpose,
-                    program: program.to_owned(),
-                    source,
-                })?;
+        let (child, stdout, stderr) = Child::start(
+            program,
+            &arguments::decode(clip, probe, options, delivered),
+            Stdio::null(),
+            tools.killer(),
+        )
+        .map_err(|source| InputError::FfmpegStart {
+            path: clip.path.clone(),
+            purpose,
+            program: program.to_owned(),
+            source,
+        })?;
         let child = Arc::new(child);
         Ok(Self {
             path: clip.path.clone(),

@@ -76,6 +76,11 @@ fn inputs() -> Vec<(InputError, &'static str, bool)> {
         (InputError::NotVideo { path: path(), stderr: text() }, "ClipNotVideo", false),
         (InputError::ProbeTimeout { path: path(), deadline: Duration::ZERO }, "ProbeTimedOut", true),
         (InputError::Playlist { path: path() }, "ClipIsPlaylist", false),
+        (
+            InputError::FormatNotAllowed { path: path(), demuxer: "dash".to_owned() },
+            "ClipFormatNotAllowed",
+            false,
+        ),
         (InputError::PixelFormat { path: path(), pixel_format: text() }, "PixelFormatUnsupported", false),
         (InputError::Delivered { path: path(), found: FORMAT, wanted: FORMAT }, "ClipChangesShape", false),
         (decoder(None), "DecodingFailed", false),

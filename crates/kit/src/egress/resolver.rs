@@ -1,21 +1,35 @@
 //! Resolves host names to IP addresses that may be connected to.
 
 use std::collections::HashSet;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Url;
 
-use crate::paths::network::NetworkAccess;
+use super::NetworkAccess;
 
-/// A host name without an address that may be connected to.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} resolves to a private address")]
-pub(super) struct PrivateAddress(pub(super) String);
+/// A host without an address that may be connected to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is in a private network")]
+pub struct PrivateAddress(pub String);
 
-/// Keeps only addresses that may be connected to. The client connects to one of these and does not resolve the name again,
-/// so a name that resolves differently the next time gains nothing.
+/// The addresses of a host that may be connected to. The caller connects to one of these and does not resolve the name
+/// again, so a name that resolves differently the next time gains nothing.
+pub async fn resolve(
+    host: &str,
+    access: NetworkAccess,
+) -> io::Result<Result<Vec<SocketAddr>, PrivateAddress>> {
+    let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.collect();
+    let allowed: Vec<_> = found.iter().filter(|address| access.allows(address.ip())).copied().collect();
+    if allowed.is_empty() && !found.is_empty() {
+        return Ok(Err(PrivateAddress(host.to_owned())));
+    }
+    Ok(Ok(allowed))
+}
+
+/// [`resolve`] for an HTTP client.
 #[derive(Debug)]
 pub(super) struct GuardedResolver {
     access: NetworkAccess,
@@ -35,12 +49,7 @@ impl Resolve for GuardedResolver {
             let host = name.as_str();
             // An administrator chose the proxy.
             let access = if proxies.contains(host) { NetworkAccess::Exact } else { access };
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.collect();
-            let allowed: Vec<_> =
-                found.iter().filter(|address| access.allows(address.ip())).copied().collect();
-            if allowed.is_empty() && !found.is_empty() {
-                return Err(PrivateAddress(host.to_owned()).into());
-            }
+            let allowed = resolve(host, access).await??;
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
     }
@@ -64,14 +73,15 @@ mod tests {
     async fn resolved(access: NetworkAccess, proxy: &str, host: &str) -> Result<usize, String> {
         let proxies = Arc::new(proxies(|name| (name == "HTTPS_PROXY").then(|| proxy.to_owned())));
         let guarded = GuardedResolver { access, proxies };
-        guarded.resolve(host.parse().unwrap()).await.map(Iterator::count).map_err(|error| error.to_string())
+        let name = host.parse().unwrap();
+        Resolve::resolve(&guarded, name).await.map(Iterator::count).map_err(|error| error.to_string())
     }
 
     #[tokio::test]
-    async fn a_name_with_a_private_address_is_refused_unless_a_root_names_it() {
+    async fn a_name_with_a_private_address_is_refused_unless_it_is_listed() {
         assert!(resolved(NetworkAccess::Named, "", "localhost").await.unwrap() > 0);
         let refused = resolved(NetworkAccess::Public, "", "localhost").await.unwrap_err();
-        assert_eq!(refused, "localhost resolves to a private address");
+        assert_eq!(refused, "localhost is in a private network");
     }
 
     #[tokio::test]

@@ -1,26 +1,24 @@
 //! Which IP addresses may be connected to.
 //!
-//! A scoring root says which hosts a job may name, but the owner of a host's DNS zone decides what the name resolves to. So
-//! that a name cannot be pointed at services that only this machine can reach, the IP address itself is checked, and the
-//! connection is made to the checked address without a second look-up.
+//! | address                                     | no one listed it | its host name is listed | that very address is listed |
+//! |---------------------------------------------|------------------|-------------------------|-----------------------------|
+//! | public                                      | yes              | yes                     | yes                         |
+//! | private, shared, loopback                   | no               | yes                     | yes                         |
+//! | link-local, metadata services of clouds     | no               | no                      | yes                         |
+//! | unspecified, multicast, broadcast, reserved | no               | no                      | no                          |
 //!
-//! | address                                     | root `https://`  | root names the host | root is that very address |
-//! |---------------------------------------------|------------------|---------------------|---------------------------|
-//! | public                                      | yes              | yes                 | yes                       |
-//! | private, shared, loopback                   | no               | yes                 | yes                       |
-//! | link-local, metadata services of clouds     | no               | no                  | yes                       |
-//! | unspecified, multicast, broadcast, reserved | no               | no                  | no                        |
+//! For clips the list is the scoring roots of a job, where `https://` lists no host; for models it is [`super::ListedHosts`].
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Which networks a request may connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NetworkAccess {
-    /// The internet: no root names the host.
+    /// The internet: no administrator listed the host.
     Public,
-    /// Private networks too: an administrator named the host in a root.
+    /// Private networks too: an administrator listed the name of the host.
     Named,
-    /// Link-local addresses too: an administrator named the address in a root.
+    /// Link-local addresses too: an administrator listed the address.
     Exact,
 }
 
@@ -123,7 +121,7 @@ mod tests {
     #[case::multicast_v6("ff02::1", [false, false, false])]
     #[case::broadcast("255.255.255.255", [false, false, false])]
     #[case::teredo("2001:0:a9fe:a9fe::1", [false, false, false])]
-    fn a_connection_is_allowed_as_far_as_a_root_names_its_target(
+    fn a_connection_is_allowed_as_far_as_its_target_is_listed(
         #[case] address: IpAddr,
         #[case] expected: [bool; 3],
     ) {
