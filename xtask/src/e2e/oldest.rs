@@ -14,7 +14,7 @@ use crate::tools;
 const VERSION_DEPENDENT: [&str; 6] = ["api_server", "lease", "node", "pod_job", "webhook", "workload"];
 
 /// The other test targets that talk to an API server.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 12] = [
     "auth_cluster",
     "chart",
     "client",
@@ -23,6 +23,7 @@ const OTHERS: [&str; 11] = [
     "faults",
     "job",
     "kube",
+    "models",
     "node_status",
     "proxy",
     "training",

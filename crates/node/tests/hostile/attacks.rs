@@ -104,8 +104,8 @@ impl Attacker {
                 ..attack(
                     "endless pictures",
                     clip("endless.mkv"),
-                    FailureReason::WorkerStalled,
-                    "the job was not done after 12 s and its worker was killed",
+                    FailureReason::InputTooLarge,
+                    "the job was not done after 12 s, the time limit of a job (VMAFX_WORKER_TIMEOUT)",
                 )
             },
             attack(
