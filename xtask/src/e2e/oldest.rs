@@ -53,7 +53,8 @@ pub(super) fn run(selection: TestSelection, steps: &mut Steps) -> Result<()> {
             symlink(assets.path(program), directory.path().join(program.name()))?;
         }
         let tests = selection.targets().flat_map(|test| ["--test", test]);
-        let arguments = ["test", "--workspace", "--locked", "--quiet"].into_iter().chain(tests);
+        let arguments =
+            ["test", "--workspace", "--locked", "--quiet", "--no-fail-fast"].into_iter().chain(tests);
         let programs = directory.path().display().to_string();
         let ffmpeg = tools::ffmpeg().map(|path| path.display().to_string());
         let ffmpeg = ffmpeg.as_deref().map(|path| (tools::FFMPEG_VARIABLE, path));

@@ -67,13 +67,15 @@ async fn phase_and_numbers_of_a_run_are_those_that_its_trainer_reports() {
 async fn a_template_is_merged_and_one_that_the_api_server_refuses_becomes_a_condition() {
     let fixture = TrainingFixture::new().await;
     fixture.running().await;
-    let trainer = |more: Value| json!({ "podTemplate": { "spec": { "serviceAccountName": "learner", "containers": [more] } } });
-    fixture.change(trainer(json!({ "name": "trainer", "imagePullPolicy": "Sometimes" }))).await;
+    let template = |spec: Value| json!({ "podTemplate": { "spec": spec } });
+    // Kubernetes 1.31 accepts most other values of a StatefulSet's template, and refuses its Pods.
+    fixture.change(template(json!({ "activeDeadlineSeconds": 5 }))).await;
     let run = fixture.until_reason("WorkloadSynced", "Invalid").await;
-    assert!(message(&run, "WorkloadSynced").contains("imagePullPolicy"), "{run:?}");
-    fixture
-        .change(trainer(json!({ "name": "trainer", "resources": { "requests": { "cpu": "250m" } } })))
-        .await;
+    assert!(message(&run, "WorkloadSynced").contains("activeDeadlineSeconds"), "{run:?}");
+    let trainer = json!({ "name": "trainer", "resources": { "requests": { "cpu": "250m" } } });
+    let valid =
+        json!({ "activeDeadlineSeconds": null, "serviceAccountName": "learner", "containers": [trainer] });
+    fixture.change(template(valid)).await;
     fixture.until_reason("WorkloadSynced", "AsExpected").await;
     let pod = fixture.all::<StatefulSet>().get(WORKLOAD).await.unwrap().spec.unwrap().template.spec.unwrap();
     assert_eq!(pod.service_account_name.as_deref(), Some("learner"));
