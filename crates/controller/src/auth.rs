@@ -28,6 +28,7 @@ mod jwks;
 mod jwt;
 mod metrics;
 pub mod middleware;
+pub(crate) mod namespaces;
 mod outcome;
 pub mod permissions;
 mod provider;

@@ -83,6 +83,8 @@ pub struct Identity {
     /// For logs, and the owner of the caller's idempotency keys.
     pub subject: String,
     pub roles: Roles,
+    /// Whether the caller is the operator, which may call for any namespace.
+    pub calls_for_namespaces: bool,
 }
 
 #[cfg(test)]

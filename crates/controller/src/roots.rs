@@ -4,6 +4,7 @@ use vmafx_job::{AddressDenied, DenialReason, RootError, ScoringRoots};
 use vmafx_kit::config::SettingsError;
 use vmafx_queue::TenantId;
 
+use crate::auth::namespaces::{self, NamespaceTenants};
 use crate::service::Roots;
 
 pub(crate) const VARIABLE: &str = "VMAFX_SCORING_ROOTS";
@@ -12,19 +13,28 @@ const TENANT_PLACEHOLDER: &str = "{tenant}";
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RootsArgs {
     /// Permitted locations of clips, separated by commas: directories, URL prefixes, `s3://bucket/prefix`,
-    /// `remote:path`; `{tenant}` stands for the caller's tenant. Unset: every job is refused.
+    /// `remote:path`; `{tenant}` and, if each namespace is a tenant, `{namespace}` stand for those of the caller. Unset:
+    /// every job is refused.
     #[arg(long, env = "VMAFX_SCORING_ROOTS", value_name = "LIST")]
     pub scoring_roots: Option<String>,
 }
 
 impl RootsArgs {
-    pub fn open(&self) -> Result<ScoringRoots, SettingsError> {
+    pub fn open(&self, namespaces: Option<&NamespaceTenants>) -> Result<ScoringRoots, SettingsError> {
         let list = self.scoring_roots.as_deref().unwrap_or_default();
-        ScoringRoots::parse(list, TENANT_PLACEHOLDER).map_err(|error| SettingsError::Value {
+        let refused = |value: String, reason: String| SettingsError::Value {
             variable: VARIABLE.to_owned(),
-            value: error.root.clone(),
-            reason: error.problem.to_string(),
-        })
+            value,
+            reason,
+        };
+        if namespaces != Some(&NamespaceTenants::Each) && list.contains(namespaces::PLACEHOLDER) {
+            let reason =
+                "{namespace} needs a tenant for each namespace: set VMAFX_AUTH_DEFAULT_TENANT={namespace}";
+            return Err(refused(list.to_owned(), reason.to_owned()));
+        }
+        let list = list.replace(namespaces::PLACEHOLDER, TENANT_PLACEHOLDER);
+        ScoringRoots::parse(&list, TENANT_PLACEHOLDER)
+            .map_err(|error| refused(error.root.clone(), error.problem.to_string()))
     }
 }
 
@@ -67,7 +77,7 @@ mod tests {
     }
 
     fn roots(list: &str) -> ScoringRoots {
-        RootsArgs { scoring_roots: Some(list.to_owned()) }.open().unwrap()
+        RootsArgs { scoring_roots: Some(list.to_owned()) }.open(None).unwrap()
     }
 
     #[test]
@@ -90,6 +100,16 @@ mod tests {
     }
 
     #[test]
+    fn the_namespace_is_the_tenant_if_each_namespace_is_one() {
+        let args = RootsArgs { scoring_roots: Some("/media/{namespace}".to_owned()) };
+        let roots = args.open(Some(&NamespaceTenants::Each)).unwrap();
+        assert!(roots.check(&tenant("a"), "/media/a/x").is_ok());
+        assert!(roots.check(&tenant("a"), "/media/b/x").is_err());
+        let error = args.open(Some(&NamespaceTenants::One(tenant("a")))).unwrap_err().to_string();
+        assert!(error.contains("set VMAFX_AUTH_DEFAULT_TENANT={namespace}"), "{error}");
+    }
+
+    #[test]
     fn a_tenant_stays_out_of_the_directory_of_another() {
         let roots = roots("/data/{tenant}");
         assert!(roots.check(&tenant("a"), "/data/a/x").is_ok());
@@ -106,7 +126,7 @@ mod tests {
         "VMAFX_SCORING_ROOTS cannot be \"{tenant}\": it is neither an absolute path"
     )]
     fn a_bad_root_is_refused_at_start(#[case] list: &str, #[case] expected: &str) {
-        let error = RootsArgs { scoring_roots: Some(list.to_owned()) }.open().unwrap_err().to_string();
+        let error = RootsArgs { scoring_roots: Some(list.to_owned()) }.open(None).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }

@@ -34,4 +34,7 @@ pub mod scoring {
 }
 
 /// Descriptors of both packages as an encoded `google.protobuf.FileDescriptorSet`, for the reflection service and tests.
+/// Metadata of a call of the operator: the namespace for whose tenant it calls.
+pub const NAMESPACE_HEADER: &str = "vmafx-namespace";
+
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("vmafx_descriptor");

@@ -13,6 +13,7 @@ use super::config_file::{self, ConfigFileError};
 use super::issuer::IssuerName;
 use super::jwks::{Endpoint, Fetcher, KeyCache};
 use super::metrics::AuthMetrics;
+use super::namespaces::NamespaceTenants;
 use super::provider::{ClaimNames, Provider, SubjectMap};
 use super::refresher::AuthRefresher;
 use super::reloading_file::ReloadingFile;
@@ -33,6 +34,7 @@ const AUDIENCE: &str = "VMAFX_AUTH_AUDIENCE";
 const TOKEN_FILE: &str = "VMAFX_AUTH_TOKEN_FILE";
 const SUBJECTS: &str = "VMAFX_AUTH_SUBJECTS";
 const DEFAULT_TENANT: &str = "VMAFX_AUTH_DEFAULT_TENANT";
+const OPERATOR_SUBJECT: &str = "VMAFX_AUTH_OPERATOR_SUBJECT";
 const TENANTS: &str = "VMAFX_AUTH_TENANTS_SOURCE";
 const TENANTS_FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
 const TENANTS_REFRESH: &str = "VMAFX_AUTH_TENANTS_REFRESH";
@@ -79,9 +81,14 @@ pub struct AuthArgs {
     #[arg(long, env = "VMAFX_AUTH_SUBJECTS", value_name = "LIST|FILE")]
     pub auth_subjects: Option<String>,
 
-    /// Tenant of the subjects in `VMAFX_AUTH_SUBJECTS` that have none of their own.
+    /// Tenant of the subjects in `VMAFX_AUTH_SUBJECTS` that have none of their own; `{namespace}` makes the namespace of
+    /// each ServiceAccount its tenant.
     #[arg(long, env = "VMAFX_AUTH_DEFAULT_TENANT", value_name = "TENANT")]
     pub auth_default_tenant: Option<String>,
+
+    /// Subject of the operator, the only one that may call for any namespace.
+    #[arg(long, env = "VMAFX_AUTH_OPERATOR_SUBJECT", value_name = "SUBJECT")]
+    pub auth_operator_subject: Option<String>,
 
     /// Source of tenants with their own issuers; the only source is file.
     #[arg(long, env = "VMAFX_AUTH_TENANTS_SOURCE", value_name = "SOURCE")]
@@ -137,7 +144,8 @@ impl AuthArgs {
         let issuers = self.issuers(tokens.is_some(), &clocks, &metrics).await?;
         let roots: Arc<dyn service::Roots> = match &issuers {
             Issuers::Tenants(registry) => Arc::clone(registry) as _,
-            _ => Arc::new(scoring_roots.open()?),
+            Issuers::One(provider) => Arc::new(scoring_roots.open(provider.namespaces.as_ref())?),
+            Issuers::Disabled(_) | Issuers::None => Arc::new(scoring_roots.open(None)?),
         };
         let inner = Inner { issuers, tokens, cache: TokenCache::default(), clocks, metrics };
         let authenticator = Authenticator(Arc::new(inner));
@@ -183,6 +191,7 @@ impl AuthArgs {
             tracing::warn!("tokens for any audience are accepted: set {AUDIENCE}");
         }
         let fetcher = Fetcher::new(endpoint, self.jwks_ca_file.clone(), self.jwks_token_file.clone());
+        let namespaces = self.namespace_tenants()?;
         Ok(Issuers::One(Box::new(Provider {
             issuer,
             audience: self.auth_audience.clone(),
@@ -191,17 +200,19 @@ impl AuthArgs {
                 roles: self.auth_roles_claim.clone(),
             },
             keys: Arc::new(KeyCache::new(fetcher, clocks.clone(), metrics.clone())),
-            subjects: self.subjects().await?,
+            subjects: self.subjects(namespaces.clone()).await?,
+            operator: self.auth_operator_subject.clone(),
+            namespaces,
         })))
     }
 
-    async fn subjects(&self) -> Result<SubjectMap, AuthError> {
-        let default = match &self.auth_default_tenant {
-            Some(name) => {
-                Some(TenantId::new(name).map_err(|error| invalid_value(DEFAULT_TENANT, name, &error))?)
-            }
-            None => None,
-        };
+    fn namespace_tenants(&self) -> Result<Option<NamespaceTenants>, SettingsError> {
+        let Some(value) = &self.auth_default_tenant else { return Ok(None) };
+        let tenants = NamespaceTenants::parse(value);
+        tenants.map(Some).map_err(|error| invalid_value(DEFAULT_TENANT, value, &error))
+    }
+
+    async fn subjects(&self, default: Option<NamespaceTenants>) -> Result<SubjectMap, AuthError> {
         match &self.auth_subjects {
             // Only a path starts with a slash: no issuer has such subjects.
             Some(file) if file.starts_with('/') => {
@@ -240,6 +251,9 @@ impl AuthArgs {
         }
         if self.auth_default_tenant.is_some() && self.auth_subjects.is_none() {
             return without(DEFAULT_TENANT, SUBJECTS);
+        }
+        if self.auth_operator_subject.is_some() && self.auth_default_tenant.is_none() {
+            return without(OPERATOR_SUBJECT, DEFAULT_TENANT);
         }
         Ok(())
     }
@@ -301,5 +315,5 @@ fn invalid_value(variable: &str, value: &str, reason: &dyn std::fmt::Display) ->
 fn anonymous() -> Result<Identity, SettingsError> {
     let tenant = TenantId::new("dev").map_err(|error| invalid_value(DISABLED, "true", &error))?;
     let roles = Roles::of(&[Role::Admin, Role::Node]);
-    Ok(Identity { tenant, subject: "anonymous".to_owned(), roles })
+    Ok(Identity { tenant, subject: "anonymous".to_owned(), roles, calls_for_namespaces: false })
 }

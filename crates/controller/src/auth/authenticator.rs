@@ -57,6 +57,19 @@ impl Authenticator {
         })
     }
 
+    /// The caller as the tenant of a namespace, for which only the operator may call. Without authentication there is one
+    /// tenant, which every namespace has.
+    pub(super) fn for_namespace(&self, caller: Identity, namespace: &str) -> Result<Identity, AuthOutcome> {
+        match &self.0.issuers {
+            Issuers::Disabled(_) => Ok(caller),
+            Issuers::One(provider) if caller.calls_for_namespaces => {
+                let tenant = provider.namespaces.as_ref().and_then(|tenants| tenants.tenant_of(namespace));
+                tenant.map(|tenant| Identity { tenant, ..caller }).ok_or(AuthOutcome::Namespace)
+            }
+            _ => Err(AuthOutcome::Namespace),
+        }
+    }
+
     pub(super) fn metrics(&self) -> &AuthMetrics {
         &self.0.metrics
     }

@@ -7,6 +7,7 @@ mod http;
 
 use ::http::{Extensions, HeaderMap};
 use vmafx_kit::serve::RequestAuthorization;
+use vmafx_proto::NAMESPACE_HEADER;
 
 pub use self::grpc::{GrpcAuthLayer, GrpcAuthService};
 pub use self::http::authorize_http;
@@ -36,7 +37,8 @@ impl CallAuthorizer {
             self.0.metrics().call(AuthOutcome::Accepted);
             return Ok(None);
         }
-        let identity = self.0.authenticate(bearer::token(headers)).await?;
+        let caller = self.0.authenticate(bearer::token(headers)).await?;
+        let identity = self.for_namespace(caller, headers)?;
         let deny = |outcome, text| {
             self.0.metrics().call(outcome);
             tracing::debug!(?outcome, tenant = %identity.tenant, subject = identity.subject, "denied a call");
@@ -52,6 +54,17 @@ impl CallAuthorizer {
             }
             None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
         }
+    }
+
+    fn for_namespace(&self, caller: Identity, headers: &HeaderMap) -> Result<Identity, Refusal> {
+        let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
+        let Some(value) = values.next() else { return Ok(caller) };
+        // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
+        let namespace = value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default();
+        self.0.for_namespace(caller, namespace).map_err(|outcome| {
+            self.0.metrics().call(outcome);
+            outcome.refusal()
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The result of authorizing a call: the label of the metric and the response to the caller.
 
 use vmafx_kit::closed_label;
+use vmafx_proto::NAMESPACE_HEADER;
 
 use crate::refusal::Refusal;
 
@@ -27,6 +28,8 @@ closed_label! {
         /// The token names no configured tenant, or matches several.
         UnknownTenant = "unknown_tenant",
         Suspended = "suspended",
+        /// The call is for a namespace, and its caller is not the operator.
+        Namespace = "namespace",
         Role = "role",
         UnknownMethod = "unknown_method",
         KeysUnavailable = "keys_unavailable",
@@ -46,6 +49,10 @@ impl AuthOutcome {
             Self::TenantsStale => Refusal::Unavailable(
                 "tokens cannot be verified: the tenants file cannot be read; try again later".to_owned(),
             ),
+            Self::Namespace => Refusal::Denied(format!(
+                "{NAMESPACE_HEADER}: only the operator may call for a namespace, which it must name correctly \
+                 (VMAFX_AUTH_OPERATOR_SUBJECT)"
+            )),
             Self::Role | Self::UnknownMethod => {
                 Refusal::Denied("the caller is not authorized for this call".to_owned())
             }

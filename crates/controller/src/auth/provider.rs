@@ -8,9 +8,10 @@ use super::claims::{Claims, RoleClaim, ValidityPeriod};
 use super::issuer::IssuerName;
 use super::jwks::{KeyCache, UsableKeys};
 use super::jwt::UnverifiedToken;
+use super::namespaces::NamespaceTenants;
 use super::outcome::AuthOutcome;
 use super::reloading_file::ReloadingFile;
-use super::subjects::Subjects;
+use super::subjects::{SubjectGrant, Subjects};
 use super::token_cache::VerifiedToken;
 use crate::identity::{Identity, Roles};
 
@@ -45,6 +46,9 @@ pub(super) struct Provider {
     pub(super) names: ClaimNames,
     pub(super) keys: Arc<KeyCache>,
     pub(super) subjects: SubjectMap,
+    /// The subject that may call for any namespace.
+    pub(super) operator: Option<String>,
+    pub(super) namespaces: Option<NamespaceTenants>,
 }
 
 impl Provider {
@@ -82,8 +86,9 @@ impl Provider {
     /// Tenant and roles in the subject map take precedence over the claims of the token.
     fn identity(&self, claims: &Claims, subjects: &Subjects) -> Result<Identity, AuthOutcome> {
         let subject = log_subject(claims);
-        if let Some(grant) = subjects.get(claims.subject()) {
-            return Ok(Identity { tenant: grant.tenant.clone(), subject, roles: grant.roles });
+        if let Some(SubjectGrant { tenant, roles }) = subjects.get(claims.subject()) {
+            let calls_for_namespaces = self.operator.as_deref() == Some(claims.subject());
+            return Ok(Identity { tenant, subject, roles, calls_for_namespaces });
         }
         let tenant = claims.text(&self.names.tenant).ok_or(AuthOutcome::NoTenant)?;
         let tenant = TenantId::new(tenant).map_err(|_| AuthOutcome::NoTenant)?;
@@ -91,7 +96,7 @@ impl Provider {
             RoleClaim::Roles(roles) => roles,
             RoleClaim::Absent => Roles::NONE,
         };
-        Ok(Identity { tenant, subject, roles })
+        Ok(Identity { tenant, subject, roles, calls_for_namespaces: false })
     }
 }
 

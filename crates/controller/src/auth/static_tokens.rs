@@ -96,7 +96,10 @@ impl TokenEntry {
         let unnamed =
             || format!("token {:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]));
         let subject = self.subject.unwrap_or_else(unnamed);
-        Ok((digest, Identity { tenant, subject, roles: parse_roles(&self.roles)? }))
+        Ok((
+            digest,
+            Identity { tenant, subject, roles: parse_roles(&self.roles)?, calls_for_namespaces: false },
+        ))
     }
 }
 

@@ -34,7 +34,7 @@ fn role(issuer: &Issuer, role: &str) -> String {
 }
 
 /// A router with a route and a method that are missing in the table of roles.
-fn router(gate: CallAuthorizer) -> Router {
+pub(crate) fn router(gate: CallAuthorizer) -> Router {
     let tenant = async |identity: Option<Extension<Identity>>| match identity {
         Some(Extension(identity)) => identity.tenant.to_string(),
         None => "nobody".to_owned(),

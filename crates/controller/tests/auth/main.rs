@@ -6,6 +6,7 @@ mod clock;
 mod gate;
 mod issuer;
 mod keys;
+mod namespaces;
 mod settings;
 mod subjects;
 mod tenants;

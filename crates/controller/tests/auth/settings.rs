@@ -69,6 +69,13 @@ use crate::issuer::{clock, open, open_with_metrics};
     &[("VMAFX_JWKS_ENDPOINT", "https://i/keys"), ("VMAFX_AUTH_ISSUER", "i"), ("VMAFX_AUTH_SUBJECTS", "x=vmafx:node")],
     "VMAFX_AUTH_SUBJECTS cannot be \"x=vmafx:node\": \"x\": it has no tenant: set VMAFX_AUTH_DEFAULT_TENANT"
 )]
+#[case::operator_without_tenants(
+    &[
+        ("VMAFX_JWKS_ENDPOINT", "https://i/keys"), ("VMAFX_AUTH_ISSUER", "i"),
+        ("VMAFX_AUTH_OPERATOR_SUBJECT", "system:serviceaccount:vmafx:operator"),
+    ],
+    "VMAFX_AUTH_OPERATOR_SUBJECT is set, but VMAFX_AUTH_DEFAULT_TENANT is not"
+)]
 #[case::no_such_file(&[("VMAFX_AUTH_TOKEN_FILE", "/nowhere/t")], "cannot read /nowhere/t (VMAFX_AUTH_TOKEN_FILE)")]
 #[case::roots(
     &[("VMAFX_AUTH_DISABLED", "true"), ("VMAFX_SCORING_ROOTS", "data")],

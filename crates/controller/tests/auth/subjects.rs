@@ -10,7 +10,7 @@ use crate::issuer::{Issuer, NOW, clock, key, mint, open};
 const NODE: &str = "system:serviceaccount:vmafx:vmafx-node";
 
 /// A token as the kubelet mounts it, without tenant and roles.
-fn service_account(issuer: &Issuer, subject: &str) -> String {
+pub(crate) fn service_account(issuer: &Issuer, subject: &str) -> String {
     let claims = json!({
         "iss": issuer.url, "aud": ["vmafx"], "sub": subject, "exp": NOW + 3600, "iat": NOW, "nbf": NOW,
         "kubernetes.io": {"namespace": "vmafx", "serviceaccount": {"name": "vmafx-node"}},

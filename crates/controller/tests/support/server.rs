@@ -288,7 +288,8 @@ fn trusting_gate(mut request: Request<()>) -> Result<Request<()>, Status> {
     let named = |key| request.metadata().get(key).and_then(|name| name.to_str().ok());
     if let Some((tenant, subject)) = named("x-test-tenant").zip(named("x-test-subject")) {
         let tenant = TenantId::new(tenant).unwrap();
-        let identity = Identity { tenant, subject: subject.to_owned(), roles: Roles::of(&Role::ALL) };
+        let roles = Roles::of(&Role::ALL);
+        let identity = Identity { tenant, subject: subject.to_owned(), roles, calls_for_namespaces: false };
         request.extensions_mut().insert(identity);
     }
     Ok(request)

@@ -164,8 +164,8 @@ impl TenantRegistry {
             match claims.text(&tenant.names.tenant) {
                 Some(name) if name == tenant.id.as_str() => {
                     let roles = tenant.roles(claims.roles(&tenant.names.roles));
-                    let identity =
-                        Identity { tenant: tenant.id.clone(), subject: log_subject(claims), roles };
+                    let (id, subject) = (tenant.id.clone(), log_subject(claims));
+                    let identity = Identity { tenant: id, subject, roles, calls_for_namespaces: false };
                     let (keys, kid) = (Arc::clone(&member.keys), token.kid.clone());
                     let generation = snapshot.generation;
                     let verified =

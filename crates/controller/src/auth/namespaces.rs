@@ -1,0 +1,79 @@
+//! The tenants of Kubernetes namespaces.
+
+use vmafx_queue::TenantId;
+use vmafx_queue::ids::IdError;
+
+/// Stands for the namespace of a ServiceAccount, and in scoring roots for that of a job.
+pub(crate) const PLACEHOLDER: &str = "{namespace}";
+
+/// The name of a Kubernetes namespace is a DNS label.
+const MAX_NAMESPACE_LENGTH: usize = 63;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamespaceTenants {
+    /// Each namespace is the tenant of its name.
+    Each,
+    /// All namespaces are one tenant.
+    One(TenantId),
+}
+
+impl NamespaceTenants {
+    /// Parses the value of `VMAFX_AUTH_DEFAULT_TENANT`.
+    pub(super) fn parse(value: &str) -> Result<Self, IdError> {
+        if value == PLACEHOLDER { Ok(Self::Each) } else { TenantId::new(value).map(Self::One) }
+    }
+
+    /// `None` if the text cannot be the name of a namespace.
+    pub(super) fn tenant_of(&self, namespace: &str) -> Option<TenantId> {
+        match self {
+            Self::Each if is_namespace(namespace) => TenantId::new(namespace).ok(),
+            Self::One(tenant) if is_namespace(namespace) => Some(tenant.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Namespace and name of the ServiceAccount whose tokens have this subject.
+pub(super) fn service_account(subject: &str) -> Option<(&str, &str)> {
+    subject.strip_prefix("system:serviceaccount:")?.split_once(':')
+}
+
+fn is_namespace(text: &str) -> bool {
+    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    bytes.len() <= MAX_NAMESPACE_LENGTH
+        && bytes.iter().all(|byte| is_alphanumeric(*byte) || *byte == b'-')
+        && bytes.first().is_some_and(|byte| is_alphanumeric(*byte))
+        && bytes.last().is_some_and(|byte| is_alphanumeric(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::each("{namespace}", "studio-a", Some("studio-a"))]
+    #[case::one("default", "studio-a", Some("default"))]
+    #[case::capital("{namespace}", "Studio", None)]
+    #[case::path("{namespace}", "..", None)]
+    #[case::empty("{namespace}", "", None)]
+    #[case::empty_in_one("default", "", None)]
+    #[case::hyphen("{namespace}", "studio-", None)]
+    #[case::long("{namespace}", "0123456789012345678901234567890123456789012345678901234567890123", None)]
+    fn a_namespace_has_the_tenant_of_the_setting(
+        #[case] setting: &str,
+        #[case] namespace: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        let tenant = NamespaceTenants::parse(setting).unwrap().tenant_of(namespace);
+        assert_eq!(tenant.as_ref().map(TenantId::as_str), expected);
+    }
+
+    #[test]
+    fn the_subject_of_a_service_account_names_its_namespace() {
+        assert_eq!(service_account("system:serviceaccount:studio:worker"), Some(("studio", "worker")));
+        assert_eq!(service_account("alice@example.com"), None);
+    }
+}
