@@ -17,6 +17,7 @@
 //! | [`cached_job`]        | what is cached of a resource: all of it while it is open, very little afterwards   |
 //! | [`tracked`]           | what was observed of an open resource and is not in its status yet                 |
 //! | [`controller_client`] | the calls to the controller                                                        |
+//! | [`scope`]             | client, stream and cache of each tenant                                            |
 //! | [`outage`]            | since when the controller does not answer                                          |
 //! | [`controller_cache`]  | the newest revision of each of the controller's jobs, filled by [`job_stream`]     |
 //! | [`refresh`]           | asks about open jobs of which nothing was heard, although the stream is live       |
@@ -42,6 +43,7 @@ pub mod plan;
 pub mod reconcile;
 pub mod refresh;
 pub mod request;
+pub mod scope;
 pub mod start;
 pub mod status;
 pub mod sweep;

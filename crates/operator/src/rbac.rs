@@ -85,6 +85,8 @@ pub const TABLE: &[RbacGrant] = &[
         verbs: &["get"],
         names: &[cluster::NAMESPACE],
     },
+    // If each namespace is a tenant, the jobs of one whose resources are all gone are found by its name.
+    grant(OperatorPart::Job, GrantScope::Cluster, "", "namespaces", &["list"]),
     grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes", &["get", "list", "watch"]),
     grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/status", &["patch"]),
     grant(OperatorPart::Node, GrantScope::Cluster, "vmafx.dev", "vmafxnodes/finalizers", &["update"]),

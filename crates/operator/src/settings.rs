@@ -96,6 +96,11 @@ pub struct ControllerArgs {
     /// Name of this cluster at the controller; by default the UID of the namespace kube-system.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
+
+    /// Call the controller for the namespace of each resource. It needs `VMAFX_AUTH_DEFAULT_TENANT={namespace}` and
+    /// `VMAFX_AUTH_OPERATOR_SUBJECT` at the controller.
+    #[arg(long, env = "VMAFX_CONTROLLER_TENANT_PER_NAMESPACE")]
+    pub tenant_per_namespace: bool,
 }
 
 impl ControllerArgs {

@@ -137,6 +137,7 @@ impl Parts<'_> {
             notifier: watches.notifiers.jobs.clone(),
             channel: settings.controller.channel.open(&grpc)?,
             cluster: settings.controller.cluster.clone(),
+            tenant_per_namespace: settings.controller.tenant_per_namespace,
             installation,
             recorder,
             at_once: settings.concurrency,

@@ -11,6 +11,7 @@ use vmafx_proto::controller::v1::{Job, SubmitJobResponse, UpdateJobRequest};
 use super::controller_client::{CallFailure, LabelResponse, UpdateResponse};
 use super::observe::{ObservedJob, get, outage};
 use super::plan::JobAction;
+use super::scope::JobScope;
 use super::tracked::{RejectedUpdate, TrackedJob};
 use super::{CachedJob, JobReconciler, label, update};
 use crate::client::requests;
@@ -21,6 +22,7 @@ use crate::key::ObjectKey;
 /// asked for here, so the next plan does that.
 pub(super) async fn apply(
     reconciler: &JobReconciler,
+    scope: &JobScope,
     key: &ObjectKey,
     job: &VmafxJob,
     action: JobAction,
@@ -29,9 +31,9 @@ pub(super) async fn apply(
 ) -> ObservedJob {
     match action {
         JobAction::Wait => observed,
-        JobAction::Get { id } => get(reconciler, &id).await,
+        JobAction::Get { id } => get(scope, &id).await,
         JobAction::Find => {
-            let found = reconciler.controller.find(&tracked.uid).await;
+            let found = scope.controller.find(&tracked.uid).await;
             tracked.may_be_submitted &= matches!(found, ObservedJob::Unreachable(_));
             if let ObservedJob::Present(live) = &found {
                 tracked.id = Some(live.id.clone());
@@ -39,14 +41,14 @@ pub(super) async fn apply(
             found
         }
         JobAction::Submit { idempotency_key, forgotten } => {
-            match reconciler.controller.submit(job, idempotency_key).await {
+            match scope.controller.submit(job, idempotency_key).await {
                 Ok(SubmitJobResponse { job_id, deduplicated }) => {
                     reconciler.metrics.submitted.inc();
                     tracked.submitted(job_id.clone(), forgotten);
                     // Tracked at once: should the resource be deleted now, its job has to be cancelled.
                     reconciler.tracked.put(key, tracked.clone());
                     // A deduplicated job was made by an earlier call, so it may have any status by now.
-                    if deduplicated { ObservedJob::NotAsked } else { submitted(reconciler, job_id) }
+                    if deduplicated { ObservedJob::NotAsked } else { submitted(scope, job_id) }
                 }
                 Err(observed) => {
                     if let ObservedJob::Refused(explanation) = &observed {
@@ -61,12 +63,12 @@ pub(super) async fn apply(
                 }
             }
         }
-        JobAction::Cancel { id, cause } => match reconciler.controller.cancel(&id, cause).await {
+        JobAction::Cancel { id, cause } => match scope.controller.cancel(&id, cause).await {
             Ok(()) => ObservedJob::NotAsked,
             Err(failure) => not_changed(job, failure, observed, tracked),
         },
-        JobAction::Update(request) => update(reconciler, job, *request, observed, tracked).await,
-        JobAction::Label { id, value } => match reconciler.controller.label(&id, value).await {
+        JobAction::Update(request) => update(reconciler, scope, job, *request, observed, tracked).await,
+        JobAction::Label { id, value } => match scope.controller.label(&id, value).await {
             Ok(LabelResponse::Accepted) => ObservedJob::NotAsked,
             Ok(LabelResponse::Rejected(message)) => {
                 tracked.rejected_label = Some(value);
@@ -76,7 +78,7 @@ pub(super) async fn apply(
             Err(failure) => not_changed(job, failure, observed, tracked),
         },
         JobAction::Explain { id } => {
-            let explanation = reconciler.controller.explain(&id, Timestamp::now()).await;
+            let explanation = scope.controller.explain(&id, Timestamp::now()).await;
             tracked.explained = Some((Instant::now(), explanation));
             observed
         }
@@ -86,15 +88,16 @@ pub(super) async fn apply(
 /// Changes the controller's job. A rejected change is published once and leaves the job as it is.
 async fn update(
     reconciler: &JobReconciler,
+    scope: &JobScope,
     job: &VmafxJob,
     request: UpdateJobRequest,
     observed: ObservedJob,
     tracked: &mut TrackedJob,
 ) -> ObservedJob {
-    match reconciler.controller.update(request.clone()).await {
+    match scope.controller.update(request.clone()).await {
         Ok(UpdateResponse::Job(live)) => {
             tracked.rejected_update = None;
-            reconciler.cache.put(Arc::clone(&live));
+            scope.cache.put(Arc::clone(&live));
             ObservedJob::Present(live)
         }
         Ok(UpdateResponse::Missing) => ObservedJob::Missing,
@@ -127,8 +130,8 @@ fn not_changed(
 }
 
 /// A job that was just submitted is pending, unless the stream has already delivered more about it.
-fn submitted(reconciler: &JobReconciler, id: String) -> ObservedJob {
-    let live = reconciler.cache.get(&id);
+fn submitted(scope: &JobScope, id: String) -> ObservedJob {
+    let live = scope.cache.get(&id);
     ObservedJob::Present(live.unwrap_or_else(|| Arc::new(Job { id, ..Job::default() })))
 }
 
@@ -139,12 +142,13 @@ pub(super) async fn cancel_predecessors(
     uid: Option<&str>,
 ) -> Result<(), CallFailure> {
     for predecessor in reconciler.tracked.predecessors(key, uid) {
-        if let Some(outage) = outage(reconciler) {
+        let scope = &reconciler.scopes.open(&key.namespace);
+        if let Some(outage) = outage(scope) {
             return Err(outage.into());
         }
         let id = match &predecessor.id {
             Some(id) => Some(id.clone()),
-            None => match reconciler.controller.find(&predecessor.uid).await {
+            None => match scope.controller.find(&predecessor.uid).await {
                 ObservedJob::Present(live) => Some(live.id.clone()),
                 ObservedJob::Unreachable(outage) => return Err(outage.into()),
                 ObservedJob::NotAsked
@@ -154,8 +158,8 @@ pub(super) async fn cancel_predecessors(
             },
         };
         if let Some(id) = id {
-            reconciler.controller.cancel(&id, CancelCause::ResourceGone).await?;
-            reconciler.cache.remove(&id);
+            scope.controller.cancel(&id, CancelCause::ResourceGone).await?;
+            scope.cache.remove(&id);
         }
         reconciler.tracked.remove(key, &predecessor.uid);
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use tonic::{Code, Response, Status, Streaming};
+use tonic::metadata::AsciiMetadataValue;
+use tonic::{Code, Request, Response, Status, Streaming};
 use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_job::CancelCause;
 use vmafx_kit::channel::{GrpcChannel, repeatable, streaming};
+use vmafx_proto::NAMESPACE_HEADER;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_proto::refusal::RefusalReason;
@@ -33,6 +35,8 @@ pub struct ControllerClient {
     cluster: Arc<str>,
     /// Marks the jobs that this installation of the operator submits; empty without leader election.
     installation: Arc<str>,
+    /// The namespace that the calls are for, if the controller has a tenant for each.
+    namespace: Option<AsciiMetadataValue>,
     outages: OutageRecord,
 }
 
@@ -90,13 +94,31 @@ impl ControllerClient {
             target,
             cluster: cluster.into(),
             installation: installation.into(),
+            namespace: None,
             outages: OutageRecord::default(),
         }
     }
 
+    /// Calls for the tenant of this namespace. Another tenant may be denied what this one is not, so an outage is recorded
+    /// for each.
+    #[must_use]
+    pub fn for_namespace(&self, namespace: &str) -> Self {
+        // The controller refuses an empty name. The API server accepts none that metadata cannot hold.
+        let name = AsciiMetadataValue::try_from(namespace);
+        let name = name.unwrap_or_else(|_| AsciiMetadataValue::from_static(""));
+        Self { namespace: Some(name), outages: OutageRecord::default(), ..self.clone() }
+    }
+
+    fn call<T>(&self, mut request: Request<T>) -> Request<T> {
+        if let Some(namespace) = &self.namespace {
+            request.metadata_mut().insert(NAMESPACE_HEADER, namespace.clone());
+        }
+        request
+    }
+
     pub async fn get(&self, id: &str) -> ObservedJob {
         let request = wire::GetJobRequest { job_id: id.to_owned() };
-        match self.heard(self.client.clone().get_job(repeatable(request)).await) {
+        match self.heard(self.client.clone().get_job(self.call(repeatable(request))).await) {
             Ok(job) => ObservedJob::Present(Arc::new(trimmed(job))),
             Err(status) if status.code() == Code::NotFound => ObservedJob::Missing,
             Err(status) => ObservedJob::Unreachable(self.failure(&status)),
@@ -107,7 +129,7 @@ impl ControllerClient {
     pub async fn submit(&self, job: &VmafxJob, key: String) -> Result<wire::SubmitJobResponse, ObservedJob> {
         let key = request::marked(&key, &self.installation);
         let request = request::request(job, &self.cluster, key);
-        match self.heard(self.client.clone().submit_job(repeatable(request)).await) {
+        match self.heard(self.client.clone().submit_job(self.call(repeatable(request))).await) {
             Ok(answer) => Ok(answer),
             // The key was used for another request: the resource has changed since its submission was lost.
             Err(status) if status.code() == Code::AlreadyExists => {
@@ -132,7 +154,7 @@ impl ControllerClient {
             reason: cancel_text(cause).to_owned(),
             cause: wire::CancelCause::from(cause).into(),
         };
-        match self.heard(self.client.clone().cancel_job(repeatable(request)).await) {
+        match self.heard(self.client.clone().cancel_job(self.call(repeatable(request))).await) {
             Ok(_) => Ok(()),
             Err(status) if status.code() == Code::NotFound => Ok(()),
             Err(status) => Err(self.call_failure(&status)),
@@ -142,7 +164,7 @@ impl ControllerClient {
     /// Changes a job that has not ended.
     pub async fn update(&self, request: wire::UpdateJobRequest) -> Result<UpdateResponse, CallFailure> {
         let rejected = |message: &str| Ok(UpdateResponse::Rejected(message.to_owned()));
-        match self.heard(self.client.clone().update_job(request).await) {
+        match self.heard(self.client.clone().update_job(self.call(Request::new(request))).await) {
             Ok(answer) => Ok(UpdateResponse::Job(Arc::new(trimmed(answer.job.unwrap_or_default())))),
             Err(status) if status.code() == Code::NotFound => Ok(UpdateResponse::Missing),
             Err(status) if status.code() == Code::Unimplemented => {
@@ -162,7 +184,7 @@ impl ControllerClient {
             target: Some(wire::label_job_request::Target::JobId(id.to_owned())),
             ground_truth: Some(request::ground_truth(value)),
         };
-        match self.heard(self.client.clone().label_job(repeatable(request)).await) {
+        match self.heard(self.client.clone().label_job(self.call(repeatable(request))).await) {
             Ok(_) => Ok(LabelResponse::Accepted),
             Err(status) if is_label_rejection(status.code()) => {
                 Ok(LabelResponse::Rejected(status.message().to_owned()))
@@ -178,7 +200,7 @@ impl ControllerClient {
             newest_first: true,
             ..wire::ListJobsRequest::default()
         };
-        match self.heard(self.client.clone().list_jobs(repeatable(request)).await) {
+        match self.heard(self.client.clone().list_jobs(self.call(repeatable(request))).await) {
             Ok(wire::ListJobsResponse { mut jobs, .. }) => {
                 if jobs.is_empty() {
                     return ObservedJob::Missing;
@@ -199,7 +221,7 @@ impl ControllerClient {
             page_token,
             ..wire::ListJobsRequest::default()
         };
-        let answer = self.heard(self.client.clone().list_jobs(repeatable(request)).await);
+        let answer = self.heard(self.client.clone().list_jobs(self.call(repeatable(request))).await);
         let answer = answer.map_err(|status| self.failure(&status))?;
         let wire::ListJobsResponse { jobs, next_page_token } = answer;
         Ok((jobs, next_page_token))
@@ -209,7 +231,8 @@ impl ControllerClient {
     pub async fn read(&self, ids: Vec<String>) -> Result<Vec<wire::Job>, ControllerOutage> {
         let request = wire::StreamJobsRequest { job_ids: ids, ..wire::StreamJobsRequest::default() };
         let read = async {
-            let mut stream = self.heard(self.client.clone().stream_jobs(streaming(request)).await)?;
+            let mut stream =
+                self.heard(self.client.clone().stream_jobs(self.call(streaming(request))).await)?;
             let mut jobs = Vec::new();
             while let Some(job) = stream.message().await? {
                 jobs.push(job);
@@ -224,7 +247,7 @@ impl ControllerClient {
     /// Why a job is pending; `None` if it is not, or if the controller did not answer.
     pub async fn explain(&self, id: &str, now: Timestamp) -> Option<Explanation> {
         let request = wire::ExplainRequest { job_id: id.to_owned() };
-        let answer = self.heard(self.client.clone().explain(repeatable(request)).await).ok()?;
+        let answer = self.heard(self.client.clone().explain(self.call(repeatable(request))).await).ok()?;
         let reason = match answer.reason() {
             wire::WaitReason::Unspecified => return None,
             wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
@@ -245,7 +268,7 @@ impl ControllerClient {
             origin_filter: Some(self.origin()),
             ..wire::StreamJobsRequest::default()
         };
-        self.heard(self.client.clone().stream_jobs(streaming(request)).await)
+        self.heard(self.client.clone().stream_jobs(self.call(streaming(request))).await)
     }
 
     pub fn outages(&self) -> &OutageRecord {

@@ -1,4 +1,4 @@
-//! Reads the controller's live stream into the cache: one stream for all jobs of this cluster, resumed at its cursor.
+//! Reads the controller's live stream into the cache: one stream for all jobs of a scope, resumed at its cursor.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use vmafx_proto::controller::v1::Job;
 
 use super::CachedJob;
 use super::cached_job::open_resource;
-use super::controller_cache::ControllerJobCache;
-use super::controller_client::{ControllerClient, trimmed};
+use super::controller_client::trimmed;
 use super::metrics::JobMetrics;
+use super::scope::{JobScope, JobScopes};
 use crate::runtime::{Cache, Cached as _, Notifier};
 
 /// The controller sends a message every 15 s; a stream without one for this long is dead.
@@ -22,8 +22,8 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(45);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 pub struct JobStreamReader {
-    pub controller: ControllerClient,
-    pub cache: ControllerJobCache,
+    pub scope: JobScope,
+    pub scopes: JobScopes,
     pub jobs: Cache<CachedJob>,
     /// Notified of the resources whose job changed.
     pub notifier: Notifier,
@@ -57,7 +57,7 @@ impl JobStreamReader {
         let mut state = StreamState { cursor: String::new(), retry_delays: retry_delays(), logged: None };
         loop {
             let resumed = !state.cursor.is_empty();
-            let end = match self.controller.changes(state.cursor.clone()).await {
+            let end = match self.scope.controller.changes(state.cursor.clone()).await {
                 Ok(stream) => self.read(stream, resumed, &mut state).await,
                 Err(status) => self.end(&status),
             };
@@ -105,18 +105,19 @@ impl JobStreamReader {
                 }
             };
             state.retry_delays = retry_delays();
-            self.controller.outages().answered();
+            self.scope.controller.outages().answered();
             if !item.cursor.is_empty() {
                 state.cursor.clone_from(&item.cursor);
             }
             if !connected {
                 // No change is missed from here on, but what is cached may be outdated.
-                self.cache.clear();
+                self.scope.cache.clear();
                 self.connected(state).await;
                 connected = true;
             }
-            if let Some(key) = open_resource(&self.jobs, &item)
-                && self.cache.put(Arc::new(trimmed(item)))
+            if self.scope.has_origin(&item)
+                && let Some(key) = open_resource(&self.jobs, &item)
+                && self.scope.cache.put(Arc::new(trimmed(item)))
             {
                 self.notifier.notify(key).await;
             }
@@ -130,21 +131,22 @@ impl JobStreamReader {
         }
         self.set_live(true);
         for cached in self.jobs.all() {
-            if cached.open().is_some() {
-                self.notifier.notify(cached.key()).await;
+            let key = cached.key();
+            if cached.open().is_some() && self.scope.has_namespace(&key.namespace) {
+                self.notifier.notify(key).await;
             }
         }
     }
 
     fn set_live(&self, live: bool) {
-        self.cache.set_live(live);
-        self.metrics.live.set(i64::from(live));
+        self.scope.cache.set_live(live);
+        self.metrics.live.set(i64::from(self.scopes.are_live()));
     }
 
     fn end(&self, status: &Status) -> StreamEnd {
         match status.code() {
             Code::OutOfRange => StreamEnd::CursorExpired,
-            _ => StreamEnd::Disconnected(self.controller.failure(status).explanation.message),
+            _ => StreamEnd::Disconnected(self.scope.controller.failure(status).explanation.message),
         }
     }
 }

@@ -7,8 +7,8 @@ use vmafx_api::VmafxJob;
 use vmafx_api::conditions::Reason;
 use vmafx_proto::controller::v1::{Job, JobStatus};
 
-use super::JobReconciler;
 use super::outage::ControllerOutage;
+use super::scope::JobScope;
 use super::timing::UNREACHABLE_BACKOFF;
 use super::tracked::TrackedJob;
 
@@ -48,30 +48,30 @@ impl ObservedJob {
 }
 
 /// What is known without a call.
-pub(super) fn observe(reconciler: &JobReconciler, job: &VmafxJob, tracked: &TrackedJob) -> ObservedJob {
-    if let Some(outage) = outage(reconciler) {
+pub(super) fn observe(scope: &JobScope, job: &VmafxJob, tracked: &TrackedJob) -> ObservedJob {
+    if let Some(outage) = outage(scope) {
         return ObservedJob::Unreachable(outage);
     }
     if let Some(refusal) = tracked.refusal_until_retry(job, Instant::now()) {
         return ObservedJob::Refused(refusal.clone());
     }
-    let live = tracked.id.as_ref().filter(|_| reconciler.cache.is_live());
-    let live = live.and_then(|id| reconciler.cache.get(id));
+    let live = tracked.id.as_ref().filter(|_| scope.cache.is_live());
+    let live = live.and_then(|id| scope.cache.get(id));
     live.map_or(ObservedJob::NotAsked, ObservedJob::Present)
 }
 
 /// Why the controller need not be called: a call failed a moment ago. Otherwise each of a thousand jobs would wait for
 /// the timeout of its own call.
-pub(super) fn outage(reconciler: &JobReconciler) -> Option<ControllerOutage> {
-    reconciler.controller.outages().failed_within(UNREACHABLE_BACKOFF).filter(|_| !reconciler.cache.is_live())
+pub(super) fn outage(scope: &JobScope) -> Option<ControllerOutage> {
+    scope.controller.outages().failed_within(UNREACHABLE_BACKOFF).filter(|_| !scope.cache.is_live())
 }
 
 /// Reads a job from the controller. The stream may have delivered a newer revision than the call.
-pub(super) async fn get(reconciler: &JobReconciler, id: &str) -> ObservedJob {
-    let observed = reconciler.controller.get(id).await;
+pub(super) async fn get(scope: &JobScope, id: &str) -> ObservedJob {
+    let observed = scope.controller.get(id).await;
     if let ObservedJob::Present(job) = &observed {
-        reconciler.cache.put(Arc::clone(job));
-        return reconciler.cache.get(id).map_or(observed, ObservedJob::Present);
+        scope.cache.put(Arc::clone(job));
+        return scope.cache.get(id).map_or(observed, ObservedJob::Present);
     }
     observed
 }

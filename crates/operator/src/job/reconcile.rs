@@ -9,12 +9,12 @@ use vmafx_api::VmafxJob;
 use vmafx_api::job::Execution;
 
 use super::apply::{apply, cancel_predecessors, delete_finished};
-use super::controller_cache::ControllerJobCache;
-use super::controller_client::{CallFailure, ControllerClient};
+use super::controller_client::CallFailure;
 use super::in_pod::PodJobs;
 use super::metrics::JobMetrics;
 use super::observe::{Explanation, ObservedJob, observe};
 use super::plan::{JobAction, PlanReason, plan};
+use super::scope::{JobScope, JobScopes};
 use super::status::{self, StatusContext, is_over};
 use super::timing::{self, RESYNC_INTERVAL, StatusWrite};
 use super::tracked::{TrackedJob, TrackedJobs};
@@ -31,8 +31,7 @@ pub struct JobReconciler {
     pub client: Client,
     pub jobs: Cache<CachedJob>,
     pub pods: PodJobs,
-    pub controller: ControllerClient,
-    pub cache: ControllerJobCache,
+    pub scopes: JobScopes,
     pub tracked: TrackedJobs,
     /// When this operator began to lead.
     pub started: Timestamp,
@@ -71,16 +70,17 @@ impl JobReconciler {
         key: &ObjectKey,
         job: &VmafxJob,
     ) -> Result<RequeueAfter, ReconcileError> {
+        let scope = self.scopes.open(&key.namespace);
         let mut tracked = self.tracked.get(key, job, self.started);
         // Tracked before the submission: should the resource be deleted meanwhile, its job is searched for.
         self.tracked.put(key, tracked.clone());
         let poll_interval = timing::poll_interval(self.tracked.len());
-        let observed = self.run_rounds(key, job, &mut tracked, poll_interval).await;
+        let observed = self.run_rounds(&scope, key, job, &mut tracked, poll_interval).await;
         let now = Instant::now();
         tracked.update(&observed, now);
         let after = status::status(job, &observed, StatusContext::of(&tracked), Timestamp::now());
         let write = timing::status_write(job, &observed, &after, &tracked, now);
-        let mut requeue_after = timing::requeue_after(&observed, self.cache.is_live(), poll_interval);
+        let mut requeue_after = timing::requeue_after(&observed, scope.cache.is_live(), poll_interval);
         if let ObservedJob::Refused(_) = &observed {
             let retry_at = tracked.refused.as_ref().map(|refused| refused.retry_at);
             requeue_after = timing::refusal_recheck(job, retry_at, now, Timestamp::now());
@@ -105,7 +105,7 @@ impl JobReconciler {
         }
         if tracked.behind_since.is_none() && is_over(&after) {
             self.tracked.remove(key, &tracked.uid);
-            tracked.id.iter().for_each(|id| self.cache.remove(id));
+            tracked.id.iter().for_each(|id| scope.cache.remove(id));
         } else {
             self.tracked.put(key, tracked);
         }
@@ -115,12 +115,13 @@ impl JobReconciler {
     /// Plans and applies until there is nothing to do; returns the last observation.
     async fn run_rounds(
         &self,
+        scope: &JobScope,
         key: &ObjectKey,
         job: &VmafxJob,
         tracked: &mut TrackedJob,
         poll_interval: Duration,
     ) -> ObservedJob {
-        let mut observed = observe(self, job, tracked);
+        let mut observed = observe(scope, job, tracked);
         for _ in 0..MAX_ROUNDS {
             let plan = plan(job, tracked, &observed, poll_interval, Instant::now());
             tracing::debug!(%key, ?plan, "planned the next action");
@@ -130,7 +131,7 @@ impl JobReconciler {
             if plan.action == JobAction::Wait {
                 break;
             }
-            observed = apply(self, key, job, plan.action, observed, tracked).await;
+            observed = apply(self, scope, key, job, plan.action, observed, tracked).await;
         }
         observed
     }

@@ -13,10 +13,10 @@ use vmafx_proto::controller::v1::Job;
 
 use super::CachedJob;
 use super::cached_job::open_resource;
-use super::controller_cache::ControllerJobCache;
-use super::controller_client::{ControllerClient, trimmed};
+use super::controller_client::trimmed;
 use super::metrics::JobMetrics;
 use super::outage::ControllerOutage;
+use super::scope::JobScope;
 use crate::runtime::{Cache, Notifier};
 
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -30,8 +30,7 @@ const BATCH_SIZE: usize = 500;
 const MAX_JOBS_PER_SECOND: u64 = 1000;
 
 pub struct JobRefresher {
-    pub controller: ControllerClient,
-    pub cache: ControllerJobCache,
+    pub scope: JobScope,
     pub jobs: Cache<CachedJob>,
     /// Notified of the resources whose job has changed.
     pub notifier: Notifier,
@@ -44,7 +43,7 @@ impl JobRefresher {
             loop {
                 tokio::time::sleep(CHECK_INTERVAL).await;
                 // Without the stream every job is polled.
-                if self.cache.is_live()
+                if self.scope.cache.is_live()
                     && let Err(outage) = self.refresh().await
                 {
                     tracing::warn!(
@@ -58,10 +57,10 @@ impl JobRefresher {
     }
 
     async fn refresh(&self) -> Result<(), ControllerOutage> {
-        let silent = self.cache.silent_for(max_silence(self.cache.len()));
+        let silent = self.scope.cache.silent_for(max_silence(self.scope.cache.len()));
         for batch in silent.chunks(BATCH_SIZE) {
             let ids = batch.iter().map(|job| job.id.clone()).collect();
-            let answer = self.controller.read(ids).await?;
+            let answer = self.scope.controller.read(ids).await?;
             self.take(batch, answer).await;
         }
         Ok(())
@@ -74,10 +73,10 @@ impl JobRefresher {
         let changed: Vec<_> = answer
             .into_iter()
             .map(|job| Arc::new(trimmed(job)))
-            .filter(|job| self.cache.put(Arc::clone(job)))
+            .filter(|job| self.scope.cache.put(Arc::clone(job)))
             .collect();
         for job in &missing {
-            self.cache.remove(&job.id);
+            self.scope.cache.remove(&job.id);
         }
         for job in missing.iter().chain(&changed) {
             self.metrics.refreshed.inc();

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
-use super::controller_cache::ControllerJobCache;
 use super::controller_client::ControllerClient;
 use super::in_pod::PodJobs;
 use super::job_stream::JobStreamReader;
 use super::metrics::JobMetrics;
 use super::refresh::JobRefresher;
+use super::scope::{JobScope, JobScopes};
 use super::sweep::Sweeper;
 use super::tracked::TrackedJobs;
 use super::{CachedJob, JobReconciler};
@@ -35,6 +37,8 @@ pub struct Jobs {
     pub channel: GrpcChannel,
     /// The name under which the controller knows this cluster; empty if it was given none.
     pub cluster: String,
+    /// Whether the controller has a tenant for each namespace.
+    pub tenant_per_namespace: bool,
     pub installation: Installation,
     pub recorder: EventRecorder,
     /// The number of concurrent reconciles.
@@ -50,24 +54,12 @@ impl Jobs {
             return Ok(());
         };
         let controller = ControllerClient::new(self.channel.clone(), cluster, self.installation.get());
-        let (cache, tracked) = (ControllerJobCache::default(), TrackedJobs::default());
-        let stream = JobStreamReader {
-            controller: controller.clone(),
-            cache: cache.clone(),
-            jobs: self.cache.clone(),
-            notifier: self.notifier.clone(),
-            metrics: self.metrics.clone(),
-        };
-        let refresher = JobRefresher {
-            controller: controller.clone(),
-            cache: cache.clone(),
-            jobs: self.cache.clone(),
-            notifier: self.notifier.clone(),
-            metrics: self.metrics.clone(),
-        };
+        let (scopes, opened) = JobScopes::new(controller, self.tenant_per_namespace);
+        let tracked = TrackedJobs::default();
+        let streams = self.clone().read_streams(scopes.clone(), opened, shutdown.clone());
         let sweeper = Sweeper {
             tracked: tracked.clone(),
-            controller: controller.clone(),
+            scopes: scopes.clone(),
             client: self.client.clone(),
             jobs: self.cache.clone(),
             metrics: self.metrics.clone(),
@@ -75,7 +67,7 @@ impl Jobs {
         let reconciling = {
             let shutdown = shutdown.clone();
             async move {
-                let connected = tokio::time::timeout(STREAM_CONNECT_TIMEOUT, cache.wait_until_live());
+                let connected = tokio::time::timeout(STREAM_CONNECT_TIMEOUT, self.open_scopes(&scopes));
                 if shutdown.run_until_begun(connected).await.is_none() {
                     return Ok(());
                 }
@@ -86,8 +78,7 @@ impl Jobs {
                     client: self.client,
                     jobs: self.cache,
                     pods: self.pods,
-                    controller,
-                    cache,
+                    scopes,
                     tracked,
                     started: Timestamp::now(),
                     recorder: self.recorder,
@@ -96,12 +87,63 @@ impl Jobs {
                 Controller::new(reconciler, self.at_once, inbox, self.runtime).run(first, shutdown).await
             }
         };
-        tokio::try_join!(
-            reconciling,
-            stream.run(shutdown.clone()),
-            refresher.run(shutdown.clone()),
-            sweeper.run(shutdown)
-        )?;
+        let forever = async { tokio::try_join!(reconciling, sweeper.run(shutdown)).map_err(BoxError::from) };
+        tokio::try_join!(forever, streams)?;
+        Ok(())
+    }
+
+    /// Opens the scopes of all open resources, and waits until their streams are connected.
+    async fn open_scopes(&self, scopes: &JobScopes) {
+        if !scopes.is_per_namespace() {
+            scopes.open("");
+        }
+        for job in self.cache.all().iter().filter(|job| job.open().is_some()) {
+            scopes.open(&job.key().namespace);
+        }
+        let open = scopes.all_open();
+        futures::future::join_all(open.iter().map(|scope| scope.cache.wait_until_live())).await;
+    }
+
+    /// Reads the stream of each scope from when it is opened until shutdown.
+    async fn read_streams(
+        self,
+        scopes: JobScopes,
+        mut opened: mpsc::UnboundedReceiver<JobScope>,
+        shutdown: Shutdown,
+    ) -> Result<(), BoxError> {
+        let mut running = JoinSet::new();
+        let until_shutdown = async {
+            loop {
+                tokio::select! {
+                    Some(scope) = opened.recv() => {
+                        let stream = JobStreamReader {
+                            scope: scope.clone(),
+                            scopes: scopes.clone(),
+                            jobs: self.cache.clone(),
+                            notifier: self.notifier.clone(),
+                            metrics: self.metrics.clone(),
+                        };
+                        let refresher = JobRefresher {
+                            scope,
+                            jobs: self.cache.clone(),
+                            notifier: self.notifier.clone(),
+                            metrics: self.metrics.clone(),
+                        };
+                        running.spawn(stream.run(shutdown.clone()));
+                        running.spawn(refresher.run(shutdown.clone()));
+                    }
+                    // They end by themselves only if they panic.
+                    Some(Err(panic)) = running.join_next() => return panic,
+                    else => std::future::pending().await,
+                }
+            }
+        };
+        if let Some(panic) = shutdown.run_until_begun(until_shutdown).await {
+            return Err(panic.into());
+        }
+        while let Some(ended) = running.join_next().await {
+            ended?.unwrap_or_else(|never| match never {});
+        }
         Ok(())
     }
 }

@@ -4,11 +4,14 @@
 //! that is deleted while this operator runs; the sweep finds all others. It ends a job only if it is certain that nobody
 //! wants it ([`super::orphan`]), and no job keeps it from the others: one that cannot be judged is counted and skipped.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::jiff::Timestamp;
+use kube::api::ListParams;
 use kube::{Api, Client};
 use vmafx_api::VmafxJob;
 use vmafx_job::CancelCause;
@@ -18,9 +21,9 @@ use vmafx_kit::tasks::{BoxError, Shutdown};
 use vmafx_proto::controller::v1::Job;
 
 use super::CachedJob;
-use super::controller_client::ControllerClient;
 use super::metrics::{JobMetrics, SweepSkip};
 use super::orphan::{SweptOrigin, origin, wants};
+use super::scope::{JobScope, JobScopes};
 use super::tracked::TrackedJobs;
 use crate::error::{ApiError, call};
 use crate::key::ObjectKey;
@@ -33,7 +36,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(10);
 const MAX_CONCURRENT_CHECKS: usize = 8;
 
 pub struct Sweeper {
-    pub controller: ControllerClient,
+    pub scopes: JobScopes,
     pub client: Client,
     pub jobs: Cache<CachedJob>,
     pub tracked: TrackedJobs,
@@ -73,13 +76,39 @@ impl Sweeper {
     }
 
     async fn sweep(&self) -> Result<SweepCounts, String> {
-        let (mut counts, mut token) = (SweepCounts::default(), String::new());
+        let mut counts = SweepCounts::default();
+        for scope in self.scopes_to_sweep().await? {
+            self.sweep_scope(&scope, &mut counts).await?;
+        }
+        Ok(counts)
+    }
+
+    /// The jobs of a namespace whose resources were all deleted have to be found too, so every namespace is swept.
+    async fn scopes_to_sweep(&self) -> Result<Vec<JobScope>, String> {
+        if !self.scopes.is_per_namespace() {
+            return Ok(vec![self.scopes.get("")]);
+        }
+        let api: Api<Namespace> = Api::all(self.client.clone());
+        let namespaces = call("list the namespaces", api.list_metadata(&ListParams::default())).await;
+        let namespaces = namespaces.map_err(|error| chain(&error))?;
+        let names: BTreeSet<_> = namespaces.items.into_iter().filter_map(|one| one.metadata.name).collect();
+        // An open scope may be that of a namespace that was deleted meanwhile.
+        let deleted = self
+            .scopes
+            .all_open()
+            .into_iter()
+            .filter(|scope| !names.iter().any(|name| scope.has_namespace(name)));
+        Ok(names.iter().map(|name| self.scopes.get(name)).chain(deleted).collect())
+    }
+
+    async fn sweep_scope(&self, scope: &JobScope, counts: &mut SweepCounts) -> Result<(), String> {
+        let mut token = String::new();
         loop {
             let (page, next) =
-                self.controller.open_jobs(token).await.map_err(|outage| outage.explanation.message)?;
-            let suspects = page.into_iter().filter_map(|job| self.suspect(job));
+                scope.controller.open_jobs(token).await.map_err(|outage| outage.explanation.message)?;
+            let suspects = page.into_iter().filter_map(|job| self.suspect(scope, job));
             let mut checks = stream::iter(suspects)
-                .map(|suspect| self.check(suspect))
+                .map(|suspect| self.check(scope, suspect))
                 .buffer_unordered(MAX_CONCURRENT_CHECKS);
             while let Some((id, check)) = checks.next().await {
                 match check {
@@ -93,14 +122,14 @@ impl Sweeper {
                 }
             }
             if next.is_empty() {
-                return Ok(counts);
+                return Ok(());
             }
             token = next;
         }
     }
 
     /// The job with its resource's key, if no cached resource wants the job. The cache may be outdated.
-    fn suspect(&self, job: Job) -> Option<(Job, ObjectKey)> {
+    fn suspect(&self, scope: &JobScope, job: Job) -> Option<(Job, ObjectKey)> {
         let key = match origin(&job) {
             SweptOrigin::None => return None,
             SweptOrigin::Unreadable => {
@@ -110,12 +139,16 @@ impl Sweeper {
             }
             SweptOrigin::Resource(key) => key,
         };
+        if !scope.has_namespace(&key.namespace) {
+            self.skip(SweepSkip::Foreign);
+            return None;
+        }
         let cached = self.jobs.get(&key);
         if cached.as_ref().and_then(|cached| cached.open()).is_some_and(|one| self.is_wanted(one, &key, &job))
         {
             return None;
         }
-        if !self.controller.submitted(&job) {
+        if !scope.controller.submitted(&job) {
             self.skip(SweepSkip::Foreign);
             return None;
         }
@@ -128,13 +161,22 @@ impl Sweeper {
     }
 
     /// Returns the id of the job and whether it was cancelled.
-    async fn check(&self, (job, key): (Job, ObjectKey)) -> (String, Result<bool, BoxError>) {
-        let cancelled = self.cancel_unless_wanted(&job, &key).await;
+    async fn check(
+        &self,
+        scope: &JobScope,
+        (job, key): (Job, ObjectKey),
+    ) -> (String, Result<bool, BoxError>) {
+        let cancelled = self.cancel_unless_wanted(scope, &job, &key).await;
         (job.id, cancelled)
     }
 
     /// Reads the resource itself and cancels the job if the resource does not want it.
-    async fn cancel_unless_wanted(&self, job: &Job, key: &ObjectKey) -> Result<bool, BoxError> {
+    async fn cancel_unless_wanted(
+        &self,
+        scope: &JobScope,
+        job: &Job,
+        key: &ObjectKey,
+    ) -> Result<bool, BoxError> {
         let api: Api<VmafxJob> = Api::namespaced(self.client.clone(), &key.namespace);
         let live = match call("read the VmafxJob", api.get_opt(&key.name)).await {
             // The resource exists but cannot be decoded, so whether it wants the job is unknown.
@@ -144,7 +186,7 @@ impl Sweeper {
         if live.is_some_and(|resource| self.is_wanted(&resource, key, job)) {
             return Ok(false);
         }
-        let cancelled = self.controller.cancel(&job.id, CancelCause::ResourceGone).await;
+        let cancelled = scope.controller.cancel(&job.id, CancelCause::ResourceGone).await;
         cancelled.map_err(|failure| failure.into_explanation().message)?;
         self.metrics.swept.inc();
         Ok(true)
