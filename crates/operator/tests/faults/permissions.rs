@@ -29,6 +29,7 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
         ("VMAFX_OPERATOR_WEBHOOK_HOST", "127.0.0.1"),
         ("VMAFX_OPERATOR_WEBHOOK_PORT", &port),
         ("VMAFX_OPERATOR_SCORING_ROOTS", "/media"),
+        ("VMAFX_CONTROLLER_TENANT_PER_NAMESPACE", "true"),
     ])
     .await;
     // The certificate authority is generated if there is none, and again if the stored one is invalid.

@@ -16,7 +16,10 @@ pub(crate) struct Agent {
 
 impl Agent {
     pub(crate) async fn register(controller: &Controller, name: &str) -> Self {
-        let mut client = controller.client();
+        Self::register_with(controller.client(), name).await
+    }
+
+    pub(crate) async fn register_with(mut client: Client, name: &str) -> Self {
         let request = wire::RegisterNodeRequest {
             name: name.to_owned(),
             capability: Some(capability()),

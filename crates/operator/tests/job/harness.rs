@@ -63,6 +63,16 @@ impl Harness {
         settings: &[(&'static str, &str)],
     ) -> Self {
         let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
+        Self::on(plane, controller, address, settings).await
+    }
+
+    /// The same on this control plane.
+    pub(crate) async fn on(
+        plane: ControlPlane,
+        controller: Controller,
+        address: SocketAddr,
+        settings: &[(&'static str, &str)],
+    ) -> Self {
         install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let account = account(&plane).await;
         let proxy = ApiProxy::start(&plane).await.unwrap();

@@ -19,6 +19,7 @@ mod retried;
 mod silence;
 mod spec_changes;
 mod sweep;
+mod tenants;
 mod update;
 mod waiting;
 

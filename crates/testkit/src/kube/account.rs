@@ -137,6 +137,11 @@ impl TestServiceAccount {
         &self.token
     }
 
+    /// The certificate authority of the API server.
+    pub fn authority_pem(&self) -> &str {
+        &self.authority_pem
+    }
+
     /// Writes a kubeconfig for it; `server` is the address of the cluster or of a proxy in front of it.
     pub fn write_kubeconfig(&self, path: &Path, server: &str) -> Result<(), AccountError> {
         kubeconfig::write_for_token(path, server, &self.authority_pem, &self.token)
