@@ -91,3 +91,25 @@ fn workers_are_authorized_by_either_service_account_and_the_issuer_is_not_config
     assert_eq!(variable("VMAFX_AUTH_ISSUER"), None);
     assert!(variable("VMAFX_JWKS_TOKEN_FILE").is_some());
 }
+
+#[test]
+fn with_a_tenant_for_each_namespace_only_the_workers_account_is_accepted_everywhere() {
+    let objects = Chart::render(&Chart::values("namespaces"), "ns");
+    let variable = |program: &str, name: &str| {
+        let is_program = |one: &&Value| one["kind"] == "Deployment" && one["metadata"]["name"] == program;
+        let container =
+            &objects.iter().find(is_program).unwrap()["spec"]["template"]["spec"]["containers"][0];
+        let mut all = container["env"].as_array().unwrap().iter();
+        all.find(|one| one["name"] == name).map(|one| one["value"].as_str().unwrap().to_owned())
+    };
+    let operator = "system:serviceaccount:ns:vmafx-operator";
+    let subjects = variable("vmafx-controller", "VMAFX_AUTH_SUBJECTS").unwrap();
+    let expected =
+        format!("system:serviceaccount:*:vmafx-worker=vmafx:node+vmafx:reader,{operator}=vmafx:writer");
+    assert_eq!(subjects, expected);
+    assert_eq!(variable("vmafx-controller", "VMAFX_AUTH_OPERATOR_SUBJECT").as_deref(), Some(operator));
+    let tenant = variable("vmafx-controller", "VMAFX_AUTH_DEFAULT_TENANT");
+    assert_eq!(tenant.as_deref(), Some("{namespace}"));
+    let called_for = variable("vmafx-operator", "VMAFX_CONTROLLER_TENANT_PER_NAMESPACE");
+    assert_eq!(called_for.as_deref(), Some("true"));
+}

@@ -96,13 +96,28 @@ podAntiAffinity:
 {{- if hasPrefix "https://kubernetes.default." .Values.auth.jwksEndpoint }}true{{ end }}
 {{- end }}
 
+{{/* "true" if each namespace is a tenant, else empty. */}}
+{{- define "vmafx.tenantPerNamespace" -}}
+{{- if eq .Values.auth.tenant "{namespace}" }}true{{ end }}
+{{- end }}
+
+{{/* The subject of the operator's tokens. */}}
+{{- define "vmafx.operatorSubject" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-operator
+{{- end }}
+
 {{/* ServiceAccounts and their roles at the controller. */}}
 {{- define "vmafx.subjects" -}}
-{{- $subjects := dict (printf "system:serviceaccount:%s:%s-operator" .Release.Namespace (include "vmafx.fullname" .)) (list "vmafx:writer") }}
+{{- $subjects := dict (include "vmafx.operatorSubject" .) (list "vmafx:writer") }}
+{{- $worker := printf "%s-worker" (include "vmafx.fullname" .) }}
+{{- if eq (include "vmafx.tenantPerNamespace" .) "true" }}
+{{- $_ := set $subjects (printf "system:serviceaccount:*:%s" $worker) (list "vmafx:node" "vmafx:reader") }}
+{{- else }}
 {{- range append .Values.auth.workerNamespaces .Release.Namespace | uniq }}
 {{- $namespace := . }}
-{{- range list "default" (printf "%s-worker" (include "vmafx.fullname" $)) }}
+{{- range list "default" $worker }}
 {{- $_ := set $subjects (printf "system:serviceaccount:%s:%s" $namespace .) (list "vmafx:node" "vmafx:reader") }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $lines := list }}
@@ -124,6 +139,9 @@ podAntiAffinity:
 {{- end }}
 {{- if and $controller (not .Values.auth.disabled) (not .Values.auth.issuer) (ne (include "vmafx.clusterKeys" .) "true") }}
 {{- fail "auth.issuer: say who signs the tokens whose keys are at auth.jwksEndpoint" }}
+{{- end }}
+{{- if and (eq (include "vmafx.tenantPerNamespace" .) "true") .Values.auth.workerNamespaces }}
+{{- fail "auth.workerNamespaces: leave it empty if auth.tenant is {namespace}, because the workers of every namespace are accepted then" }}
 {{- end }}
 {{- if and .Values.operator.enabled (not $controller) (not .Values.operator.controllerAddress.grpc) }}
 {{- fail "operator.controllerAddress: say where the controller is, or set controller.enabled=true" }}
@@ -172,6 +190,7 @@ podAntiAffinity:
 {{- end }}
 - { name: VMAFX_AUTH_AUDIENCE, value: {{ .Values.auth.audience | quote }} }
 - { name: VMAFX_AUTH_DEFAULT_TENANT, value: {{ .Values.auth.tenant | quote }} }
+- { name: VMAFX_AUTH_OPERATOR_SUBJECT, value: {{ include "vmafx.operatorSubject" . | quote }} }
 - { name: VMAFX_AUTH_SUBJECTS, value: {{ include "vmafx.subjects" . | quote }} }
 {{- end }}
 {{- with $controller.extraEnv }}
