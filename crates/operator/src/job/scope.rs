@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 use vmafx_proto::controller::v1::Job;
 
 use super::controller_cache::ControllerJobCache;
@@ -41,19 +41,21 @@ struct Scopes {
     /// Calls for no namespace.
     controller: ControllerClient,
     per_namespace: bool,
-    open: Mutex<BTreeMap<String, JobScope>>,
-    opened: mpsc::UnboundedSender<JobScope>,
+    open: Mutex<OpenScopes>,
+    opened: Notify,
+}
+
+#[derive(Default)]
+struct OpenScopes {
+    by_name: BTreeMap<String, JobScope>,
+    /// Those whose stream is not read yet. A scope is opened once, so there are at most as many as namespaces.
+    unread: Vec<JobScope>,
 }
 
 impl JobScopes {
-    /// Each scope is sent when it is opened, so that its stream is read.
-    pub fn new(
-        controller: ControllerClient,
-        per_namespace: bool,
-    ) -> (Self, mpsc::UnboundedReceiver<JobScope>) {
-        let (opened, receiver) = mpsc::unbounded_channel();
-        let scopes = Scopes { controller, per_namespace, open: Mutex::default(), opened };
-        (Self(Arc::new(scopes)), receiver)
+    pub fn new(controller: ControllerClient, per_namespace: bool) -> Self {
+        let (open, opened) = (Mutex::default(), Notify::new());
+        Self(Arc::new(Scopes { controller, per_namespace, open, opened }))
     }
 
     pub fn is_per_namespace(&self) -> bool {
@@ -63,27 +65,38 @@ impl JobScopes {
     /// The scope of a namespace, which is opened if it is not open.
     pub fn open(&self, namespace: &str) -> JobScope {
         let mut open = self.lock();
-        if let Some(scope) = open.get(self.name(namespace)) {
+        if let Some(scope) = open.by_name.get(self.name(namespace)) {
             return scope.clone();
         }
         let scope = self.create(namespace);
-        open.insert(self.name(namespace).to_owned(), scope.clone());
-        // The receiver is gone only when this operator no longer leads.
-        let _ = self.0.opened.send(scope.clone());
+        open.by_name.insert(self.name(namespace).to_owned(), scope.clone());
+        open.unread.push(scope.clone());
+        self.0.opened.notify_one();
         scope
+    }
+
+    /// The next scope that was opened. Each is returned once, for one caller that reads its stream.
+    pub async fn next_opened(&self) -> JobScope {
+        loop {
+            let next = self.lock().unread.pop();
+            match next {
+                Some(scope) => return scope,
+                None => self.0.opened.notified().await,
+            }
+        }
     }
 
     /// The scope of a namespace. Of one that is not open, the stream is not read.
     pub fn get(&self, namespace: &str) -> JobScope {
-        self.lock().get(self.name(namespace)).cloned().unwrap_or_else(|| self.create(namespace))
+        self.lock().by_name.get(self.name(namespace)).cloned().unwrap_or_else(|| self.create(namespace))
     }
 
     pub fn all_open(&self) -> Vec<JobScope> {
-        self.lock().values().cloned().collect()
+        self.lock().by_name.values().cloned().collect()
     }
 
     pub fn are_live(&self) -> bool {
-        self.lock().values().all(|scope| scope.cache.is_live())
+        self.lock().by_name.values().all(|scope| scope.cache.is_live())
     }
 
     fn create(&self, namespace: &str) -> JobScope {
@@ -100,7 +113,7 @@ impl JobScopes {
         if self.0.per_namespace { namespace } else { "" }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, JobScope>> {
+    fn lock(&self) -> MutexGuard<'_, OpenScopes> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

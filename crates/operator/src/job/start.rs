@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::tasks::{BoxError, Shutdown};
@@ -15,7 +14,7 @@ use super::in_pod::PodJobs;
 use super::job_stream::JobStreamReader;
 use super::metrics::JobMetrics;
 use super::refresh::JobRefresher;
-use super::scope::{JobScope, JobScopes};
+use super::scope::JobScopes;
 use super::sweep::Sweeper;
 use super::tracked::TrackedJobs;
 use super::{CachedJob, JobReconciler};
@@ -54,9 +53,9 @@ impl Jobs {
             return Ok(());
         };
         let controller = ControllerClient::new(self.channel.clone(), cluster, self.installation.get());
-        let (scopes, opened) = JobScopes::new(controller, self.tenant_per_namespace);
+        let scopes = JobScopes::new(controller, self.tenant_per_namespace);
         let tracked = TrackedJobs::default();
-        let streams = self.clone().read_streams(scopes.clone(), opened, shutdown.clone());
+        let streams = self.clone().read_streams(scopes.clone(), shutdown.clone());
         let sweeper = Sweeper {
             tracked: tracked.clone(),
             scopes: scopes.clone(),
@@ -105,17 +104,12 @@ impl Jobs {
     }
 
     /// Reads the stream of each scope from when it is opened until shutdown.
-    async fn read_streams(
-        self,
-        scopes: JobScopes,
-        mut opened: mpsc::UnboundedReceiver<JobScope>,
-        shutdown: Shutdown,
-    ) -> Result<(), BoxError> {
+    async fn read_streams(self, scopes: JobScopes, shutdown: Shutdown) -> Result<(), BoxError> {
         let mut running = JoinSet::new();
         let until_shutdown = async {
             loop {
                 tokio::select! {
-                    Some(scope) = opened.recv() => {
+                    scope = scopes.next_opened() => {
                         let stream = JobStreamReader {
                             scope: scope.clone(),
                             scopes: scopes.clone(),
@@ -134,7 +128,6 @@ impl Jobs {
                     }
                     // They end by themselves only if they panic.
                     Some(Err(panic)) = running.join_next() => return panic,
-                    else => std::future::pending().await,
                 }
             }
         };
