@@ -17,6 +17,7 @@
 //! * **Errors name the address**, and errors about certificates name the CA file.
 
 mod args;
+mod authorities;
 mod connections;
 mod deadline;
 mod dial;
@@ -30,6 +31,7 @@ mod tls;
 mod token;
 
 pub use args::{ChannelArgs, ChannelError};
+pub use authorities::{SharedAuthorities, TrustedAuthorities};
 pub(crate) use deadline::requested_timeout;
 pub use deadline::{RepeatableCall, StreamingCall, repeatable, streaming};
 pub use retry::not_ready;

@@ -11,7 +11,9 @@ use grpc::{Pki, Server, call, open_stream, unused_addr};
 use rstest::rstest;
 use tokio::time::Instant;
 use tonic::Code;
-use vmafx_kit::channel::{ChannelArgs, GrpcChannel, repeatable, streaming};
+use vmafx_kit::channel::{
+    ChannelArgs, GrpcChannel, SharedAuthorities, TrustedAuthorities, repeatable, streaming,
+};
 use vmafx_kit::config::{Environment, HostPort, HostPorts, SettingsError, parse};
 
 #[derive(Debug, clap::Parser)]
@@ -165,6 +167,30 @@ async fn tls_trusts_the_given_authority() {
         ],
     );
     assert_eq!(call(&channel, "Echo", ()).await.unwrap(), "Bearer s3cr3t 10000m");
+}
+
+#[tokio::test]
+async fn authorities_that_the_process_manages_are_used_once_they_are_there_and_when_they_are_replaced() {
+    let (pki, other) = (Pki::new("ours", "localhost"), Pki::new("theirs", "localhost"));
+    let server = Server::tls(&pki).await;
+    let variables = [("VMAFX_CONTROLLER_TLS", "true"), ("VMAFX_CONTROLLER_SERVER_NAME", "localhost")];
+    let authorities = SharedAuthorities::default();
+    let trusted = TrustedAuthorities::Shared(authorities.clone());
+    let channel = args(&variables).open_trusting(&server.addr.clone().into(), trusted).unwrap();
+    for (pem, refusal) in [
+        (None, Some("the certificate authority of the controller is not issued yet")),
+        (Some(&other), Some("its certificate was not signed by this program's own certificate authority")),
+        (Some(&pki), None),
+    ] {
+        if let Some(pki) = pem {
+            authorities.replace(&fs::read_to_string(&pki.ca_file).unwrap());
+        }
+        let answer = call(&channel, "Echo", ()).await;
+        match refusal {
+            Some(refusal) => assert!(answer.unwrap_err().message().contains(refusal)),
+            None => assert_eq!(answer.unwrap(), "- 10000m"),
+        }
+    }
 }
 
 #[rstest]

@@ -231,3 +231,23 @@ async fn grpc_is_served_over_tls_by_the_same_connections() {
     served.unwrap();
     assert_eq!(code, tonic::Code::Unimplemented);
 }
+
+#[tokio::test]
+async fn a_client_without_tls_is_served_only_where_tls_is_optional() {
+    let authority = Authority::new();
+    let server = authority.server();
+    let mounted = MountedCertificate::with(&server.cert, &server.key);
+    for optional in [false, true] {
+        let tls = ServerTls::open(mounted.files(), &["http/1.1"]).await.unwrap().optional(optional);
+        serving(tls, async |port| {
+            let mut plain = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+            plain.write_all(b"GET / HTTP/1.1\r\nhost: t\r\nconnection: close\r\n\r\n").await.unwrap();
+            let mut received = Vec::new();
+            let _ = plain.read_to_end(&mut received).await;
+            assert_eq!(received.ends_with(b"hello"), optional);
+            let mut encrypted = connect(port, &authority).await.unwrap();
+            assert!(get_hello(&mut encrypted).await.starts_with("HTTP/1.1 200"));
+        })
+        .await;
+    }
+}

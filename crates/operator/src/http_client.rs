@@ -1,49 +1,58 @@
 //! The HTTP client for the controller and for trainers.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tokio::sync::Mutex;
+use vmafx_kit::channel::TrustedAuthorities;
 use vmafx_kit::tasks::BoxError;
 
-/// A client whose certificate authorities are read again for each use, because their file is replaced at run time when an
+/// A client whose certificate authorities are read again for each use, because they are replaced at run time when an
 /// authority is rotated. A file that cannot be used is ignored, and the previous client stays in use.
 #[derive(Debug)]
 pub struct ReloadingClient {
-    ca_file: Option<PathBuf>,
+    trusted: TrustedAuthorities,
     current: Mutex<CurrentClient>,
 }
 
 #[derive(Debug)]
 struct CurrentClient {
-    /// The content of the file.
+    /// The certificate authorities that are trusted; empty for those of the system.
     pem: Vec<u8>,
     client: reqwest::Client,
 }
 
 impl ReloadingClient {
-    /// The file must be usable at the start. Without one, a client for HTTPS trusts the authorities of the system.
-    pub async fn open(ca_file: Option<&Path>, https: bool) -> Result<Self, BoxError> {
-        let current = match ca_file {
-            Some(file) => CurrentClient::read(file).await?,
-            None => CurrentClient { pem: Vec::new(), client: system_client(https)? },
+    /// A file must be usable at the start.
+    pub async fn open(trusted: TrustedAuthorities, https: bool) -> Result<Self, BoxError> {
+        let current = match &trusted {
+            TrustedAuthorities::File(file) => CurrentClient::read(file).await?,
+            // No server is trusted before the first authorities are there.
+            TrustedAuthorities::Shared(_) => CurrentClient { pem: Vec::new(), client: system_client(false)? },
+            TrustedAuthorities::System => CurrentClient { pem: Vec::new(), client: system_client(https)? },
         };
-        Ok(Self { ca_file: ca_file.map(Path::to_owned), current: Mutex::new(current) })
+        Ok(Self { trusted, current: Mutex::new(current) })
     }
 
     pub async fn get(&self) -> reqwest::Client {
         let mut current = self.current.lock().await;
-        if let Some(file) = &self.ca_file {
-            match CurrentClient::read(file).await {
-                Ok(read) if read.pem == current.pem => {}
-                Ok(read) => {
-                    tracing::info!(file = %file.display(), "the certificate authorities for the controller were replaced");
-                    *current = read;
-                }
-                Err(error) => {
-                    let error = error.as_ref() as &dyn Error;
-                    tracing::warn!(error, "cannot reload the certificate authorities for the controller");
-                }
+        let newest = match &self.trusted {
+            TrustedAuthorities::File(file) => CurrentClient::read(file).await.map(Some),
+            TrustedAuthorities::Shared(shared) => match shared.pem() {
+                pem if pem.as_bytes() == current.pem => Ok(None),
+                pem => CurrentClient::trusting(pem.as_bytes().to_vec()).map(Some),
+            },
+            TrustedAuthorities::System => Ok(None),
+        };
+        match newest {
+            Ok(Some(newest)) if newest.pem != current.pem => {
+                tracing::info!("the certificate authorities for the controller were replaced");
+                *current = newest;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let error = error.as_ref() as &dyn Error;
+                tracing::warn!(error, "cannot reload the certificate authorities for the controller");
             }
         }
         current.client.clone()
@@ -52,7 +61,8 @@ impl ReloadingClient {
 
 impl From<reqwest::Client> for ReloadingClient {
     fn from(client: reqwest::Client) -> Self {
-        Self { ca_file: None, current: Mutex::new(CurrentClient { pem: Vec::new(), client }) }
+        let current = Mutex::new(CurrentClient { pem: Vec::new(), client });
+        Self { trusted: TrustedAuthorities::System, current }
     }
 }
 
@@ -61,10 +71,15 @@ impl CurrentClient {
         let pem = tokio::fs::read(file)
             .await
             .map_err(|error| format!("cannot read {} (VMAFX_CONTROLLER_CA_FILE): {error}", file.display()))?;
+        Self::trusting(pem).map_err(|error| {
+            format!("{} cannot be used (VMAFX_CONTROLLER_CA_FILE): {error}", file.display()).into()
+        })
+    }
+
+    fn trusting(pem: Vec<u8>) -> Result<Self, BoxError> {
         let authorities = reqwest::Certificate::from_pem_bundle(&pem)?;
         if authorities.is_empty() {
-            let file = file.display();
-            return Err(format!("{file} contains no PEM certificate (VMAFX_CONTROLLER_CA_FILE)").into());
+            return Err("there is no PEM certificate".into());
         }
         Ok(Self { client: builder().tls_certs_only(authorities).build()?, pem })
     }
@@ -92,10 +107,11 @@ mod tests {
     async fn authorities_that_were_replaced_are_used_unless_they_are_not_usable() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ca.crt");
-        assert!(ReloadingClient::open(Some(&file), true).await.is_err());
+        let trusted = || TrustedAuthorities::File(file.clone());
+        assert!(ReloadingClient::open(trusted(), true).await.is_err());
         let (old, new) = (authority(), authority());
         std::fs::write(&file, &old).unwrap();
-        let client = ReloadingClient::open(Some(&file), true).await.unwrap();
+        let client = ReloadingClient::open(trusted(), true).await.unwrap();
         for (content, used) in [("half writ", &old), (new.as_str(), &new)] {
             std::fs::write(&file, content).unwrap();
             client.get().await;

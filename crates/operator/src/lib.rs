@@ -11,14 +11,18 @@
 //! | [`workload`]   | the StatefulSet of a node or training with its Service and disruption budget              |
 //! | [`render`]     | what all rendered objects have in common                                                  |
 //! | [`webhook`]    | the admission webhooks                                                                    |
+//! | [`authority`]  | a certificate authority of the operator: storage and rotation                             |
+//! | [`controller_tls`] | the controller's certificate, and the authorities by which workers verify it          |
 //! | [`http_client`]| the client that probes the controller and polls trainers                                  |
 //! | [`crds`]       | installs the custom resource definitions                                                  |
 //! | [`rbac`], [`reserved`] | the operator's permissions, and the names that users may not set, each in one table |
 //! | [`events`], [`conditions`], [`status`] | events, conditions and the write of a status                      |
 
+pub mod authority;
 pub mod client;
 pub mod cluster;
 pub mod conditions;
+pub mod controller_tls;
 pub mod controllers;
 pub mod crds;
 pub mod error;

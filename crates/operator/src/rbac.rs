@@ -6,6 +6,8 @@
 use serde_json::{Value, json};
 
 use crate::cluster;
+use crate::controller_tls::CA_CONFIG_MAP;
+use crate::controller_tls::args::{CA_SECRET, CERT_SECRET};
 use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::webhook::args;
 
@@ -19,6 +21,8 @@ pub enum OperatorPart {
     /// Nodes and trainings, the kinds that have a StatefulSet.
     Workload,
     Webhook,
+    /// The controller's certificate.
+    ControllerCertificate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +130,15 @@ pub const TABLE: &[RbacGrant] = &[
         "poddisruptionbudgets",
         &["get", "list", "watch", "create", "patch"],
     ),
+    // The authorities by which Pods verify the controller. A name restricts the creation too, because it is an apply.
+    RbacGrant {
+        part: OperatorPart::Workload,
+        scope: GrantScope::Cluster,
+        group: "",
+        resource: "configmaps",
+        verbs: &["get", "create", "patch"],
+        names: &[CA_CONFIG_MAP],
+    },
     grant(OperatorPart::All, GrantScope::Cluster, "events.k8s.io", "events", &["create"]),
     grant(OperatorPart::All, GrantScope::Own, "coordination.k8s.io", "leases", &["create"]),
     RbacGrant {
@@ -145,6 +158,17 @@ pub const TABLE: &[RbacGrant] = &[
         resource: "secrets",
         verbs: &["get", "update"],
         names: &[args::SECRET],
+    },
+    // Not needed if another authority signs the controller's certificate. The names of the chart differ if the
+    // release does.
+    grant(OperatorPart::ControllerCertificate, GrantScope::Own, "", "secrets", &["create"]),
+    RbacGrant {
+        part: OperatorPart::ControllerCertificate,
+        scope: GrantScope::Own,
+        group: "",
+        resource: "secrets",
+        verbs: &["get", "update"],
+        names: &[CA_SECRET, CERT_SECRET],
     },
     RbacGrant {
         part: OperatorPart::Webhook,
@@ -186,7 +210,7 @@ impl OperatorPart {
             Self::Node => matches!(kind, ReconciledKind::Node),
             Self::Training => matches!(kind, ReconciledKind::Training),
             Self::Workload => matches!(kind, ReconciledKind::Node | ReconciledKind::Training),
-            Self::Webhook => false,
+            Self::Webhook | Self::ControllerCertificate => false,
         }
     }
 }

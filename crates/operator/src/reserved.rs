@@ -56,7 +56,7 @@ pub const HELD: &str = "vmafx.dev/held";
 /// wrote a digest into `vmafx.dev/request`, which nothing reads any more.
 pub const SOURCE: &str = "vmafx.dev/source";
 
-/// The projected ServiceAccount token for the controller.
+/// The projected ServiceAccount token for the controller, and the certificate authorities by which it is verified.
 pub const TOKEN_VOLUME: &str = "vmafx-token";
 
 /// Where clips are downloaded to. Users may replace it by a larger volume of the same name.
@@ -64,9 +64,6 @@ pub const SCRATCH_VOLUME: &str = "scratch";
 
 /// The credentials of a trainer's registry.
 pub const REGISTRY_VOLUME: &str = "registry-credentials";
-
-/// The certificate authorities by which a trainer verifies the controller.
-pub const CA_VOLUME: &str = "controller-ca";
 
 const TOKEN: (&str, &str) = (TOKEN_VOLUME, "it holds the token for the controller; use another name");
 
@@ -81,11 +78,7 @@ pub const TRAINER_NAMES: ReservedNames = ReservedNames {
     container: TRAINER_CONTAINER,
     work: "training",
     environment: TRAINER_VARIABLES,
-    protected_volumes: &[
-        TOKEN,
-        (REGISTRY_VOLUME, "set spec.registrySecret instead"),
-        (CA_VOLUME, "set VMAFX_OPERATOR_TRAINER_CA_CONFIGMAP of the operator instead"),
-    ],
+    protected_volumes: &[TOKEN, (REGISTRY_VOLUME, "set spec.registrySecret instead")],
 };
 
 const AGENT_VARIABLES: &[(&str, &str)] = &[

@@ -7,6 +7,7 @@ use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable, Sett
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
+use crate::controller_tls::{CA_CONFIG_MAP, ControllerCertificateArgs};
 use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::job::in_pod::render::{JobDefaults, NAMESPACE_PLACEHOLDER};
 use crate::lease::LeaseArgs;
@@ -93,6 +94,9 @@ pub struct ControllerArgs {
     #[command(flatten)]
     pub channel: ChannelArgs,
 
+    #[command(flatten)]
+    pub certificate: ControllerCertificateArgs,
+
     /// Name of this cluster at the controller; by default the UID of the namespace kube-system.
     #[arg(long, env = "VMAFX_CLUSTER", value_name = "NAME", default_value = "")]
     pub cluster: String,
@@ -104,6 +108,13 @@ pub struct ControllerArgs {
 }
 
 impl ControllerArgs {
+    /// The `ConfigMap` with the authorities, if this operator publishes it.
+    fn ca_config_map(&self) -> Option<String> {
+        let published =
+            self.certificate.controller_cert_secret.is_some() || self.channel.controller_ca_file.is_some();
+        published.then(|| CA_CONFIG_MAP.to_owned())
+    }
+
     /// The address for workers, trainers and the operator itself.
     pub fn grpc(&self, namespace: &str) -> Result<HostPorts, SettingsError> {
         self.controller_grpc_addr.clone().map_or_else(|| default_grpc(namespace), Ok)
@@ -205,15 +216,16 @@ impl Settings {
         ReconciledKinds::new(&self.controllers)
     }
 
-    /// How Pods that the operator renders reach the controller.
-    pub fn controller_access(&self, address: &HostPorts) -> ControllerAccess {
+    /// How Pods that the operator renders reach the controller; they verify it by this `ConfigMap`, if there is one.
+    fn controller_access(&self, address: &HostPorts, ca_config_map: Option<String>) -> ControllerAccess {
         let controller = &self.controller;
         let channel = &controller.channel;
         ControllerAccess {
             address: address.to_string(),
-            tls: channel
-                .controller_tls
-                .then(|| ControllerTls { server_name: channel.controller_server_name.clone() }),
+            tls: channel.controller_tls.then(|| ControllerTls {
+                server_name: channel.controller_server_name.clone(),
+                ca_config_map,
+            }),
             cluster: controller.cluster.clone(),
             audience: self.workers.token_audience.clone(),
         }
@@ -223,7 +235,7 @@ impl Settings {
         let workers = &self.workers;
         NodeDefaults {
             image: workers.node_image.clone(),
-            controller: self.controller_access(controller),
+            controller: self.controller_access(controller, self.controller.ca_config_map()),
             drain_seconds: i64::try_from(workers.node_drain.0.as_secs()).unwrap_or(i64::MAX / 2),
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
@@ -232,10 +244,11 @@ impl Settings {
     }
 
     pub fn trainer_defaults(&self, controller: &HostPorts) -> TrainerDefaults {
+        let ca_config_map =
+            self.trainers.trainer_ca_configmap.clone().or_else(|| self.controller.ca_config_map());
         TrainerDefaults {
             image: self.trainers.trainer_image.clone(),
-            controller: self.controller_access(controller),
-            ca_config_map: self.trainers.trainer_ca_configmap.clone(),
+            controller: self.controller_access(controller, ca_config_map),
             plain_registries: self.workers.plain_registries(),
         }
     }
@@ -327,6 +340,27 @@ mod tests {
         assert_eq!(grpc, "vmafx-controller.vmafx.svc.cluster.local:9090");
         let http = controller.http("vmafx").unwrap();
         assert_eq!(http.as_str(), "http://vmafx-controller.vmafx.svc.cluster.local:8080/");
+    }
+
+    #[rstest]
+    #[case::system(&[], [None, None])]
+    #[case::issued(&[("VMAFX_OPERATOR_CONTROLLER_CERT_SECRET", "s")], [Some("vmafx-controller-ca"); 2])]
+    #[case::from_a_file(&[("VMAFX_CONTROLLER_CA_FILE", "f")], [Some("vmafx-controller-ca"); 2])]
+    #[case::another_for_trainers(
+        &[("VMAFX_CONTROLLER_CA_FILE", "f"), ("VMAFX_OPERATOR_TRAINER_CA_CONFIGMAP", "own")],
+        [Some("vmafx-controller-ca"), Some("own")]
+    )]
+    fn workers_and_trainers_verify_the_controller_by_a_config_map(
+        #[case] env: &[(&str, &str)],
+        #[case] expected: [Option<&str>; 2],
+    ) {
+        let settings = settings(&[env, &[("VMAFX_CONTROLLER_TLS", "true")]].concat()).unwrap();
+        let grpc = settings.controller.grpc("vmafx").unwrap();
+        let access = [settings.node_defaults(&grpc).controller, settings.trainer_defaults(&grpc).controller];
+        assert_eq!(
+            access.map(|access| access.tls.unwrap().ca_config_map),
+            expected.map(|name| name.map(str::to_owned))
+        );
     }
 
     #[rstest]

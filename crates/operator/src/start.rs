@@ -14,6 +14,7 @@ use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 
 use crate::client::{self, ClientMetrics};
+use crate::controller_tls::{CaDistributor, CertificateSource};
 use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::crds;
 use crate::events::EventRecorder;
@@ -102,14 +103,18 @@ impl Parts<'_> {
         let controller = settings.controller.http(namespace)?;
         let grpc = settings.controller.grpc(namespace)?;
         let metrics = WorkloadMetrics::new(registry);
-        let workloads = Arc::new(Workloads::new(&client, watches.workloads.clone(), metrics));
-        let ca_file = settings.controller.channel.controller_ca_file.as_deref();
+        let workloads = Workloads::new(&client, watches.workloads.clone(), metrics);
+        let certificate = CertificateSource::of(&settings.controller, namespace)?;
+        let authorities =
+            CaDistributor::new(client.clone(), watches.namespaces_with_pods(namespace, &settings.kinds()));
+        let trusted = certificate.trusted(&authorities);
+        let workloads = Arc::new(workloads.with_authorities(authorities.clone()));
         let nodes = NodeReconciler {
             client: client.clone(),
             nodes: watches.nodes.clone(),
             workloads: Arc::clone(&workloads),
             prober: Prober::new(
-                ReloadingClient::open(ca_file, controller.scheme() == "https").await?,
+                ReloadingClient::open(trusted.clone(), controller.scheme() == "https").await?,
                 &controller,
             ),
             recorder: recorder.clone(),
@@ -125,6 +130,7 @@ impl Parts<'_> {
             recorder: recorder.clone(),
             defaults: settings.trainer_defaults(&grpc),
         };
+        let tls = ControllerTlsTask { certificate, client: client.clone(), authorities };
         let jobs = Jobs {
             client: client.clone(),
             cache: watches.jobs.clone(),
@@ -135,7 +141,7 @@ impl Parts<'_> {
                 defaults: settings.job_defaults(),
             },
             notifier: watches.notifiers.jobs.clone(),
-            channel: settings.controller.channel.open(&grpc)?,
+            channel: settings.controller.channel.open_trusting(&grpc, trusted)?,
             cluster: settings.controller.cluster.clone(),
             tenant_per_namespace: settings.controller.tenant_per_namespace,
             installation,
@@ -146,7 +152,21 @@ impl Parts<'_> {
         };
         let (nodes, trainings) = (Arc::new(nodes), Arc::new(trainings));
         let (kinds, concurrency) = (settings.kinds(), settings.concurrency);
-        Ok(Reconcilers { kinds, jobs, nodes, trainings, watches, concurrency, runtime })
+        Ok(Reconcilers { kinds, tls, jobs, nodes, trainings, watches, concurrency, runtime })
+    }
+}
+
+/// What keeps the controller's certificate and its authorities up to date.
+#[derive(Clone)]
+struct ControllerTlsTask {
+    certificate: CertificateSource,
+    client: Client,
+    authorities: CaDistributor,
+}
+
+impl ControllerTlsTask {
+    async fn lead(self, shutdown: Shutdown) -> Result<(), BoxError> {
+        Ok(self.certificate.lead(self.client, self.authorities, shutdown).await?)
     }
 }
 
@@ -154,6 +174,7 @@ impl Parts<'_> {
 #[derive(Clone)]
 struct Reconcilers {
     kinds: ReconciledKinds,
+    tls: ControllerTlsTask,
     jobs: Jobs,
     nodes: Arc<NodeReconciler>,
     trainings: Arc<TrainingReconciler>,
@@ -169,6 +190,7 @@ impl Reconcilers {
         }
         let Watches { nodes, trainings, notifiers, .. } = &self.watches;
         tokio::try_join!(
+            self.tls.clone().lead(shutdown.clone()),
             self.only(
                 ReconciledKind::Node,
                 self.control(Arc::clone(&self.nodes), &notifiers.nodes, nodes, shutdown.clone())

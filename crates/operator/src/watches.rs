@@ -126,6 +126,25 @@ impl Watches {
         }
     }
 
+    /// Lists the namespaces with workers or trainers, and the operator's own. An operator that reconciles neither
+    /// lists none.
+    pub(crate) fn namespaces_with_pods(
+        &self,
+        own: &str,
+        kinds: &ReconciledKinds,
+    ) -> impl Fn() -> BTreeSet<String> + Send + Sync + 'static {
+        let (nodes, trainings, own) = (self.nodes.clone(), self.trainings.clone(), own.to_owned());
+        let own = kinds.has_workloads().then_some(own);
+        move || {
+            let (nodes, trainings) = (nodes.all(), trainings.all());
+            // A namespace that is being deleted with its resources takes no new objects.
+            let nodes = nodes.iter().filter(|node| node.resource.metadata.deletion_timestamp.is_none());
+            let trainings = trainings.iter().filter(|one| one.resource.metadata.deletion_timestamp.is_none());
+            let namespaces = nodes.map(|node| node.key()).chain(trainings.map(|training| training.key()));
+            own.iter().cloned().chain(namespaces.map(|key| key.namespace)).collect()
+        }
+    }
+
     /// Waits until every kind was listed once: before that, an object that is not listed yet would look absent.
     pub(crate) async fn complete(&self) {
         join_all(self.listed.iter().map(async |listed| drop(listed.clone().wait_for(|done| *done).await)))

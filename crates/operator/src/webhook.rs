@@ -5,7 +5,6 @@
 //! | [`rules`]               | the rules                                                              |
 //! | [`review`]              | decodes an `AdmissionReview` and answers it                            |
 //! | [`server`]              | the HTTP routes and limits                                             |
-//! | [`ca`], [`authorities`] | certificates, and the rotation of certificate authorities              |
 //! | [`rotate`], [`publish`] | renewal of the server certificate and of the API server's CA bundle    |
 //! | [`configuration`]       | the `ValidatingWebhookConfiguration`                                   |
 //!
@@ -13,9 +12,6 @@
 //! their configuration, each by resource version, so that these writes need no leader.
 
 pub mod args;
-pub mod authorities;
-pub mod ca;
-pub mod clock;
 pub mod configuration;
 pub mod publish;
 pub mod review;
@@ -31,9 +27,9 @@ use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_kit::tls::ServerTls;
 
 pub use self::args::WebhookArgs;
-use self::clock::WebhookClock;
 use self::rotate::{CertificateRotator, WebhookNames};
 use self::server::AdmissionMetrics;
+use crate::authority::CertificateClock;
 
 /// Starts the webhooks if they have a port. `client` must not be gated by leadership.
 pub async fn start(
@@ -56,7 +52,8 @@ pub async fn start(
             hosts: args.hosts(namespace),
         };
         let gate = readiness.gate("webhook", "the certificate is not issued yet");
-        let rotator = CertificateRotator::new(client, namespace, names, WebhookClock::wall(), tls.clone());
+        let rotator =
+            CertificateRotator::new(client, namespace, names, CertificateClock::wall(), tls.clone());
         tasks.service("webhook-certificate", rotator.run(gate, tasks.shutdown()));
         tls
     };

@@ -21,7 +21,8 @@ use crate::remote::RemoteArgs;
 use crate::{Error, Exit};
 
 const CONTROLLER_HINT: &str = "the controller knows the jobs ahead of this one; to ask it, run kubectl port-forward -n \
-                               vmafx-system service/vmafx-controller 9090 and set VMAFX_CONTROLLER_ADDR=localhost:9090";
+                               vmafx-system service/vmafx-controller 9090 and set VMAFX_CONTROLLER_ADDR=localhost:9090, \
+                               VMAFX_CONTROLLER_TLS=true and VMAFX_CONTROLLER_CA_FILE";
 
 /// Explain why a job is in its state, and what to do next.
 ///
@@ -32,8 +33,10 @@ const CONTROLLER_HINT: &str = "the controller knows the jobs ahead of this one; 
 Examples:
   kubectl vmafx explain trailer-1080p
   kubectl vmafx explain trailer-1080p -o json | jq -r .reason
+  kubectl get configmap vmafx-controller-ca -o jsonpath='{.data.ca\\.crt}' > ca.crt
   kubectl port-forward service/vmafx-controller 9090 &
-  VMAFX_CONTROLLER_ADDR=localhost:9090 kubectl vmafx explain trailer-1080p")]
+  export VMAFX_CONTROLLER_ADDR=localhost:9090 VMAFX_CONTROLLER_TLS=true VMAFX_CONTROLLER_CA_FILE=ca.crt
+  kubectl vmafx explain trailer-1080p")]
 pub(super) struct ExplainArgs {
     /// Name of the job
     #[arg(value_name = "NAME")]

@@ -2,8 +2,10 @@
 //!
 //! The release is installed with its policies, so all Pods start behind them. Then connections are tried from inside the
 //! networks of the Pods: those that the [`table`] allows succeed and no others. Removing any single rule breaks one of
-//! them, and without policies all connections succeed.
+//! them, and without policies all connections succeed. While worker and trainer start, a packet [`capture`] shows that
+//! every connection to the controller is encrypted.
 
+mod capture;
 mod dial;
 mod fixture;
 mod release;
@@ -23,8 +25,13 @@ pub async fn network(platform: &Platform, steps: &mut Steps) -> Result<()> {
     let enforced = async { Ok(platform.cluster().enforce_policies().await?) };
     let enforced = steps.step("network: policies are enforced", enforced).await?;
     steps.step("network: helm install with policies, on Postgres", release::install(platform)).await?;
+    let capture = NetworkFixture::capture(platform);
+    let capture = steps.step("network: packets of the controller are captured", capture).await?;
     let fixture =
         steps.step("network: a worker and a trainer start", NetworkFixture::set_up(platform)).await?;
+    let verify = fixture.verify_encryption(capture);
+    let connections = steps.step("network: all connections to the controller are TLS", verify).await?;
+    println!("        {connections}");
     let table = steps.step("network: only permitted connections succeed", fixture.verify_policies()).await?;
     println!("{table}");
     steps.step("network: clips in S3 are scored", fixture.score_from_s3()).await?;

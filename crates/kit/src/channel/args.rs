@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::uri::{Authority, Scheme};
 
+use super::authorities::TrustedAuthorities;
 use super::connections::Connections;
 use super::dial::Dialer;
 use super::service::{CallSettings, GrpcChannel};
@@ -73,15 +74,27 @@ pub enum ChannelError {
 impl ChannelArgs {
     /// A channel to one of the servers at `target`. It connects on first use, so the controller may start later.
     pub fn open(&self, target: &HostPorts) -> Result<GrpcChannel, ChannelError> {
+        self.open_trusting(target, self.trusted())
+    }
+
+    /// The authorities in the CA file, or those of the system.
+    pub fn trusted(&self) -> TrustedAuthorities {
+        self.controller_ca_file.clone().map_or(TrustedAuthorities::System, TrustedAuthorities::File)
+    }
+
+    /// The same with other authorities than those of the settings.
+    pub fn open_trusting(
+        &self,
+        target: &HostPorts,
+        trusted: TrustedAuthorities,
+    ) -> Result<GrpcChannel, ChannelError> {
         self.check()?;
         let name = target.iter().next().map(ToString::to_string).unwrap_or_default();
         let authority: Authority =
             name.parse().map_err(|source| ChannelError::Address { target: target.clone(), source })?;
         let tls = self
             .controller_tls
-            .then(|| {
-                ClientTls::open(self.controller_ca_file.as_deref(), self.controller_server_name.as_deref())
-            })
+            .then(|| ClientTls::open(trusted, self.controller_server_name.as_deref()))
             .transpose()?;
         let token = self.token();
         if token.is_some() && !self.controller_tls && !target.is_loopback() {

@@ -8,6 +8,7 @@ use rustls::CertificateError::{BadSignature, UnknownIssuer};
 use tonic::{Code, Status};
 
 use super::args::CA_FILE;
+use super::authorities::TrustedAuthorities;
 use super::dial::Dialer;
 use super::tls::ClientTls;
 use crate::causes::chain;
@@ -23,9 +24,12 @@ pub(super) fn transport(dialer: &Dialer, error: impl Error + Send + Sync + 'stat
     let target = &dialer.targets;
     let mut text = format!("cannot reach {target}: {}", chain(&error));
     if is_unknown_issuer(&error) {
-        let trusted = match dialer.tls.as_ref().and_then(ClientTls::ca_file) {
-            Some(file) => format!("{} ({CA_FILE})", file.display()),
-            None => format!("any of the system's certificate authorities; set {CA_FILE}"),
+        let trusted = match dialer.tls.as_ref().map(ClientTls::trusted) {
+            Some(TrustedAuthorities::File(file)) => format!("{} ({CA_FILE})", file.display()),
+            Some(TrustedAuthorities::Shared(_)) => "this program's own certificate authority".to_owned(),
+            Some(TrustedAuthorities::System) | None => {
+                format!("any of the system's certificate authorities; set {CA_FILE}")
+            }
         };
         text = format!("cannot reach {target}: its certificate was not signed by {trusted}");
     }

@@ -2,7 +2,7 @@
 //! run time when a CA is rotated. A file that cannot be used is logged, and the previous authorities stay in use.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::RootCertStore;
@@ -14,6 +14,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::args::ChannelError;
+use super::authorities::TrustedAuthorities;
 use crate::config::HostPort;
 
 #[derive(Debug, thiserror::Error)]
@@ -22,17 +23,17 @@ pub(super) enum HandshakeError {
     ServerName(String),
     #[error("this machine has no certificate authorities")]
     NoAuthorities,
+    #[error("the certificate authority of the controller is not issued yet")]
+    NotIssued,
     #[error("the TLS configuration is invalid")]
     Setup(#[source] rustls::Error),
     #[error("the TLS handshake failed")]
     Handshake(#[source] io::Error),
 }
 
-/// Trusts the certificate authorities in `ca_file`, or those of the system without one; never both, because a private
-/// CA is set exactly so that no public one can vouch for another server.
 #[derive(Debug)]
 pub(super) struct ClientTls {
-    ca_file: Option<PathBuf>,
+    trusted: TrustedAuthorities,
     /// Instead of the host of the address.
     server_name: Option<String>,
     /// The content of the file when it was last usable. Empty without a file.
@@ -41,22 +42,21 @@ pub(super) struct ClientTls {
 
 impl ClientTls {
     /// The file must be usable at the start.
-    pub(super) fn open(ca_file: Option<&Path>, server_name: Option<&str>) -> Result<Self, ChannelError> {
-        let pem = match ca_file {
-            None => Vec::new(),
-            Some(file) => {
+    pub(super) fn open(trusted: TrustedAuthorities, server_name: Option<&str>) -> Result<Self, ChannelError> {
+        let pem = match &trusted {
+            TrustedAuthorities::System | TrustedAuthorities::Shared(_) => Vec::new(),
+            TrustedAuthorities::File(file) => {
                 let pem = std::fs::read(file)
-                    .map_err(|source| ChannelError::ReadCa { file: file.to_owned(), source })?;
-                authorities(&pem).ok_or_else(|| ChannelError::NoCa { file: file.to_owned() })?;
+                    .map_err(|source| ChannelError::ReadCa { file: file.clone(), source })?;
+                authorities(&pem).ok_or_else(|| ChannelError::NoCa { file: file.clone() })?;
                 pem
             }
         };
-        let (ca_file, server_name) = (ca_file.map(Path::to_owned), server_name.map(str::to_owned));
-        Ok(Self { ca_file, server_name, current: Mutex::new(pem) })
+        Ok(Self { trusted, server_name: server_name.map(str::to_owned), current: Mutex::new(pem) })
     }
 
-    pub(super) fn ca_file(&self) -> Option<&Path> {
-        self.ca_file.as_deref()
+    pub(super) fn trusted(&self) -> &TrustedAuthorities {
+        &self.trusted
     }
 
     pub(super) async fn handshake(
@@ -78,9 +78,15 @@ impl ClientTls {
     }
 
     async fn roots(&self) -> Result<RootCertStore, HandshakeError> {
-        if let Some(file) = &self.ca_file {
-            let read = tokio::fs::read(file).await;
-            return authorities(&self.newest(file, read)).ok_or(HandshakeError::NoAuthorities);
+        match &self.trusted {
+            TrustedAuthorities::File(file) => {
+                let read = tokio::fs::read(file).await;
+                return authorities(&self.newest(file, read)).ok_or(HandshakeError::NoAuthorities);
+            }
+            TrustedAuthorities::Shared(shared) => {
+                return authorities(shared.pem().as_bytes()).ok_or(HandshakeError::NotIssued);
+            }
+            TrustedAuthorities::System => {}
         }
         // Loading the authorities of the system blocks on file I/O.
         let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;

@@ -80,6 +80,10 @@ pub struct HttpArgs {
     #[arg(long, env = "VMAFX_HTTP_TLS")]
     pub http_tls: bool,
 
+    /// Accept clients without TLS on the same port, while they are changed to use it.
+    #[arg(long, env = "VMAFX_HTTP_TLS_OPTIONAL")]
+    pub http_tls_optional: bool,
+
     /// PEM file with the certificate chain; read again when it changes.
     #[arg(long, env = "VMAFX_HTTP_CERT_FILE", value_name = "FILE")]
     pub http_cert_file: Option<PathBuf>,
@@ -93,10 +97,15 @@ impl HttpArgs {
     /// Validates the settings and reads the certificate.
     pub async fn options(&self, metrics: LimitMetrics) -> Result<HttpOptions, ServeError> {
         let limits = self.limits()?;
+        HTTP_TLS
+            .check_optional(self.http_tls, self.http_tls_optional.then_some("VMAFX_HTTP_TLS_OPTIONAL"))?;
         let files =
             TlsFiles::of(self.http_tls, self.http_cert_file.as_ref(), self.http_key_file.as_ref(), HTTP_TLS)?;
         let tls = match files {
-            Some(files) => Some(ServerTls::open(files, &["http/1.1"]).await?),
+            Some(files) => {
+                let tls = ServerTls::open(files, &["http/1.1"]).await?;
+                Some(tls.optional(self.http_tls_optional))
+            }
             None => None,
         };
         Ok(HttpOptions { limits, tls, metrics })

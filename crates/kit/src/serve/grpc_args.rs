@@ -24,6 +24,10 @@ pub struct GrpcArgs {
     #[arg(long, env = "VMAFX_GRPC_TLS")]
     pub grpc_tls: bool,
 
+    /// Accept clients without TLS on the same port, while they are changed to use it.
+    #[arg(long, env = "VMAFX_GRPC_TLS_OPTIONAL")]
+    pub grpc_tls_optional: bool,
+
     /// PEM file with the certificate chain; read again when it changes.
     #[arg(long, env = "VMAFX_GRPC_CERT_FILE", value_name = "FILE")]
     pub grpc_cert_file: Option<PathBuf>,
@@ -98,10 +102,15 @@ pub struct GrpcArgs {
 impl GrpcArgs {
     /// Validates the settings and reads the certificate; `None` when TLS is off.
     pub async fn tls(&self) -> Result<Option<ServerTls>, ServeError> {
+        GRPC_TLS
+            .check_optional(self.grpc_tls, self.grpc_tls_optional.then_some("VMAFX_GRPC_TLS_OPTIONAL"))?;
         let files =
             TlsFiles::of(self.grpc_tls, self.grpc_cert_file.as_ref(), self.grpc_key_file.as_ref(), GRPC_TLS)?;
         match files {
-            Some(files) => Ok(Some(ServerTls::open(files, &["h2"]).await?)),
+            Some(files) => {
+                let tls = ServerTls::open(files, &["h2"]).await?;
+                Ok(Some(tls.optional(self.grpc_tls_optional)))
+            }
             None => Ok(None),
         }
     }

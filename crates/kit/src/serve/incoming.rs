@@ -30,6 +30,9 @@ use crate::tls::ServerTls;
 /// Retry delay after `accept` failed, mostly because the process ran out of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
+/// The first byte of a TLS connection: the content type of its first record.
+const TLS_HANDSHAKE: u8 = 0x16;
+
 /// Timeout of the first byte where the limits have no timeout for the whole opening.
 const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -217,11 +220,15 @@ async fn open_within_limits(
 ) -> io::Result<ServerConnection> {
     let socket = match tls {
         None => ServerSocket::Plain(stream),
-        Some(tls) => {
-            first_byte(&stream).await?;
+        Some(tls) => match first_byte(&stream).await? {
+            // No HTTP request and no HTTP/2 preface begins with this byte.
+            byte if byte != TLS_HANDSHAKE && tls.is_optional() => {
+                tracing::debug!(%peer, "accepted a client without TLS");
+                ServerSocket::Plain(stream)
+            }
             // Boxed, because the state of a handshake is large and a client that sends nothing has none.
-            ServerSocket::Tls(Box::new(Box::pin(tls.accept(stream)).await?))
-        }
+            _ => ServerSocket::Tls(Box::new(Box::pin(tls.accept(stream)).await?)),
+        },
     };
     let mut connection = ServerConnection::new(socket, peer, admitted);
     if protocol == ListenerProtocol::Http2 {
@@ -230,10 +237,11 @@ async fn open_within_limits(
     Ok(connection)
 }
 
-async fn first_byte(stream: &TcpStream) -> io::Result<()> {
-    match timeout(FIRST_BYTE_TIMEOUT, stream.peek(&mut [0])).await {
+async fn first_byte(stream: &TcpStream) -> io::Result<u8> {
+    let mut byte = [0];
+    match timeout(FIRST_BYTE_TIMEOUT, stream.peek(&mut byte)).await {
         Ok(Ok(0)) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Ok(peeked) => peeked.map(drop),
+        Ok(peeked) => peeked.map(|_| byte[0]),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }

@@ -11,6 +11,16 @@ pub struct TlsVariables {
     pub key: &'static str,
 }
 
+impl TlsVariables {
+    /// TLS cannot be optional where it is off.
+    pub fn check_optional(self, on: bool, optional: Option<&'static str>) -> Result<(), SettingsError> {
+        match optional {
+            Some(variable) if !on => Err(SettingsError::Without { variable, needs: self.switch }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A certificate chain and its key, both PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -54,6 +64,23 @@ mod tests {
     use super::*;
 
     const VARIABLES: TlsVariables = TlsVariables { switch: "T_TLS=true", cert: "T_CERT", key: "T_KEY" };
+
+    #[rstest]
+    #[case::both(true, Some("T_OPTIONAL"), None)]
+    #[case::neither(false, None, None)]
+    #[case::alone(
+        false,
+        Some("T_OPTIONAL"),
+        Some("T_OPTIONAL is set, but T_TLS=true is not: either set T_TLS=true or remove T_OPTIONAL")
+    )]
+    fn tls_is_optional_only_where_it_is_on(
+        #[case] on: bool,
+        #[case] optional: Option<&'static str>,
+        #[case] refusal: Option<&str>,
+    ) {
+        let checked = VARIABLES.check_optional(on, optional).map_err(|error| error.to_string());
+        assert_eq!(checked.err().as_deref(), refusal);
+    }
 
     #[rstest]
     #[case::off(false, None, None, Ok(false))]

@@ -35,6 +35,7 @@ pub enum TlsError {
 pub struct ServerTls {
     acceptor: OpaqueServerConfig,
     current: Arc<CurrentCertificate>,
+    optional: bool,
 }
 
 impl ServerTls {
@@ -80,7 +81,17 @@ impl ServerTls {
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(&current) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Ok(Self { acceptor: OpaqueServerConfig(Arc::new(config)), current })
+        Ok(Self { acceptor: OpaqueServerConfig(Arc::new(config)), current, optional: false })
+    }
+
+    /// Whether clients without TLS are accepted on the same port.
+    #[must_use]
+    pub fn optional(self, optional: bool) -> Self {
+        Self { optional, ..self }
+    }
+
+    pub(crate) fn is_optional(&self) -> bool {
+        self.optional
     }
 
     /// For callers that perform the handshakes themselves; call [`ServerTls::refresh`] before each.

@@ -1,10 +1,12 @@
-//! Address and token by which a Pod reaches the controller.
+//! Address, token and certificate authorities by which a Pod reaches the controller.
 
 use k8s_openapi::api::core::v1::{
-    EnvVar, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
+    ConfigMapProjection, EnvVar, KeyToPath, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume,
+    VolumeMount, VolumeProjection,
 };
 
 use super::pod;
+use crate::controller_tls::distribute::CA_KEY;
 use crate::render::pod_defaults::variable;
 use crate::reserved::TOKEN_VOLUME;
 
@@ -27,6 +29,8 @@ pub struct ControllerAccess {
 pub struct ControllerTls {
     /// Name in the controller's certificate, if it differs from the host of its address.
     pub server_name: Option<String>,
+    /// `ConfigMap` in the namespace of the Pod with the authorities (ca.crt); `None` for those of the image.
+    pub ca_config_map: Option<String>,
 }
 
 impl ControllerAccess {
@@ -39,27 +43,43 @@ impl ControllerAccess {
         if let Some(tls) = &self.tls {
             all.push(variable("VMAFX_CONTROLLER_TLS", "true"));
             all.extend(tls.server_name.as_ref().map(|name| variable("VMAFX_CONTROLLER_SERVER_NAME", name)));
+            let file = || variable("VMAFX_CONTROLLER_CA_FILE", format!("{TOKEN_DIRECTORY}/{CA_KEY}"));
+            all.extend(tls.ca_config_map.as_ref().map(|_| file()));
         }
         all
     }
 
-    /// A token of the Pod's ServiceAccount that only the controller accepts.
+    /// A token of the Pod's ServiceAccount that only the controller accepts, and the controller's authorities. The
+    /// kubelet starts no container before their `ConfigMap` exists, and updates the file when it changes.
     pub fn token(&self) -> Volume {
+        let token = VolumeProjection {
+            service_account_token: Some(ServiceAccountTokenProjection {
+                audience: Some(self.audience.clone()),
+                expiration_seconds: Some(TOKEN_SECONDS),
+                path: "token".to_owned(),
+            }),
+            ..VolumeProjection::default()
+        };
+        let authorities = self.tls.as_ref().and_then(|tls| tls.ca_config_map.clone()).map(authorities);
         Volume {
             name: TOKEN_VOLUME.to_owned(),
             projected: Some(ProjectedVolumeSource {
-                sources: Some(vec![VolumeProjection {
-                    service_account_token: Some(ServiceAccountTokenProjection {
-                        audience: Some(self.audience.clone()),
-                        expiration_seconds: Some(TOKEN_SECONDS),
-                        path: "token".to_owned(),
-                    }),
-                    ..VolumeProjection::default()
-                }]),
+                sources: Some([token].into_iter().chain(authorities).collect()),
                 ..ProjectedVolumeSource::default()
             }),
             ..Volume::default()
         }
+    }
+}
+
+fn authorities(config_map: String) -> VolumeProjection {
+    VolumeProjection {
+        config_map: Some(ConfigMapProjection {
+            name: config_map,
+            items: Some(vec![KeyToPath { key: CA_KEY.to_owned(), path: CA_KEY.to_owned(), mode: None }]),
+            optional: None,
+        }),
+        ..VolumeProjection::default()
     }
 }
 

@@ -34,7 +34,7 @@ pub struct TrainerArgs {
     pub trainer_poll: GoDuration,
 
     /// `ConfigMap` in the namespace of each run with the certificate authorities (ca.crt) by which trainers verify the
-    /// controller; by default those of the image.
+    /// controller, instead of the one that the operator publishes.
     #[arg(long, env = "VMAFX_OPERATOR_TRAINER_CA_CONFIGMAP", value_name = "NAME")]
     pub trainer_ca_configmap: Option<String>,
 }

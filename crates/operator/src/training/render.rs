@@ -21,8 +21,6 @@ pub struct TrainerDefaults {
     /// Image of trainers without `spec.image`.
     pub image: Option<String>,
     pub controller: ControllerAccess,
-    /// `ConfigMap` with the certificate authorities for TLS connections to the controller.
-    pub ca_config_map: Option<String>,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
 }

@@ -7,30 +7,30 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::FIELD_MANAGER;
+use crate::authority::{BundleState, PublishBundle};
 use crate::error::{ApiError, call};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BundleState {
-    UpToDate,
-    Written,
-    /// The webhook configuration does not exist.
-    NoConfiguration,
+/// The configuration of the webhooks at the API server.
+#[derive(Debug)]
+pub struct LiveConfiguration {
+    pub api: Api<ValidatingWebhookConfiguration>,
+    pub name: String,
 }
 
-/// Writes the bundle into every webhook of the configuration that has another one, and changes nothing else.
-pub async fn publish(
-    api: &Api<ValidatingWebhookConfiguration>,
-    name: &str,
-    bundle: &str,
-) -> Result<BundleState, ApiError> {
-    let Some(live) = call("read the webhook configuration", api.get_opt(name)).await? else {
-        return Ok(BundleState::NoConfiguration);
-    };
-    let Some(patch) = patch(&live, bundle) else { return Ok(BundleState::UpToDate) };
-    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    call("publish the CA bundle of the webhook", api.patch(name, &params, &Patch::Strategic(patch))).await?;
-    tracing::info!(configuration = name, "published the CA bundle of the webhook");
-    Ok(BundleState::Written)
+impl PublishBundle for LiveConfiguration {
+    /// Writes the bundle into every webhook of the configuration that has another one, and changes nothing else.
+    /// Without a configuration there is no recipient.
+    async fn publish(&self, bundle: &str) -> Result<BundleState, ApiError> {
+        let Some(live) = call("read the webhook configuration", self.api.get_opt(&self.name)).await? else {
+            return Ok(BundleState::NoRecipient);
+        };
+        let Some(patch) = patch(&live, bundle) else { return Ok(BundleState::UpToDate) };
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Strategic(patch);
+        call("publish the CA bundle of the webhook", self.api.patch(&self.name, &params, &patch)).await?;
+        tracing::info!(configuration = self.name, "published the CA bundle of the webhook");
+        Ok(BundleState::Written)
+    }
 }
 
 /// A strategic merge patch, which merges webhooks by name, for the version that was read.

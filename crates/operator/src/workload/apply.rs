@@ -30,6 +30,9 @@ impl Workloads {
                 Err(ReconcileError { reason: *reason, retry: *retry, source: message.clone().into() })
             }
             WorkloadAction::Sync(steps) => {
+                if let Some(authorities) = &self.authorities {
+                    authorities.ensure(&plan.resource.owner.key.namespace).await?;
+                }
                 let applied = AppliedWorkload { stateful_set: self.sync(plan, steps).await? };
                 self.metrics.decided(&steps.stateful_set.decision);
                 if let Some(event) = plan.status(Ok(&applied)).event {

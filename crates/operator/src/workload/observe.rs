@@ -23,6 +23,7 @@ use super::replacements::{RecentReplacements, Replacements};
 use super::resource::TrackedResource;
 use super::snapshot::{ChildSnapshot, StatefulSetSnapshot};
 use crate::client::requests::Namespaced;
+use crate::controller_tls::CaDistributor;
 use crate::error::ApiError;
 use crate::key::ObjectKey;
 use crate::runtime::{Cache, ReconcileError};
@@ -59,6 +60,8 @@ pub struct Workloads {
     pub(super) budgets: AppliedObjects<PodDisruptionBudget, ChildSnapshot>,
     pub(super) replacements: Replacements,
     pub(super) metrics: WorkloadMetrics,
+    /// Publishes the authorities that the Pods of a workload mount; `None` if they mount none.
+    pub(super) authorities: Option<CaDistributor>,
 }
 
 /// The caches that the watches of the three kinds fill.
@@ -103,7 +106,14 @@ impl Workloads {
             budgets: AppliedObjects::new(client.clone(), caches.budgets, ChildSnapshot::of),
             replacements: Replacements::default(),
             metrics,
+            authorities: None,
         }
+    }
+
+    /// Publishes the controller's authorities in the namespace of a workload before its Pods exist.
+    #[must_use]
+    pub fn with_authorities(self, authorities: CaDistributor) -> Self {
+        Self { authorities: Some(authorities), ..self }
     }
 
     /// What the caches have of the StatefulSet, and nothing else, for a workload of which nothing can be or is to be done.

@@ -9,6 +9,7 @@ mod monitoring;
 mod policies;
 mod promtool;
 mod server;
+mod tls;
 
 use rstest::rstest;
 
@@ -33,9 +34,24 @@ use crate::helm::Chart;
     "operator.webhook.certManager.enabled=true",
     "set operator.webhook.enabled=true too"
 )]
+#[case::plain_text_twice("tls.enabled=false,tls.acceptPlainText=true", "needs tls.enabled=true")]
+#[case::two_certificates("tls.secretName=a,tls.certManager.enabled=true", "set either tls.secretName or")]
+#[case::authorities_of_its_own("operator.controllerAddress.caSecret=a", "not part of this release")]
 fn invalid_values_are_refused_with_advice(#[case] set: &str, #[case] text: &str) {
     let message = Chart::refused(&["--set", "operator.enabled=true", "--set", set]);
     assert!(message.contains(text), "{message}");
+}
+
+#[test]
+fn a_controller_without_an_operator_needs_a_certificate_or_a_decision_for_plain_text() {
+    let alone = ["--set", "controller.enabled=true"];
+    let message = Chart::refused(&alone);
+    let advice = "set tls.secretName, or tls.certManager.enabled=true, or tls.enabled=false for plain text";
+    assert!(message.contains(advice), "{message}");
+    for set in ["tls.secretName=mine", "tls.certManager.enabled=true", "tls.enabled=false"] {
+        let values = Chart::values("definitions-only");
+        Chart::render_with(&values, "ns", &["controller.enabled=true", set]);
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! The operator's generated role is sufficient, and none of its permissions is unused.
 
+use std::fs;
+
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::{Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use vmafx_api::{VmafxJob, VmafxModelTraining};
+use vmafx_operator::controller_tls::CA_CONFIG_MAP;
+use vmafx_operator::controller_tls::args::{CA_SECRET, CERT_SECRET};
 use vmafx_operator::webhook::args::SECRET;
 use vmafx_testkit::kube::TestCluster;
 use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
@@ -30,12 +34,26 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
         ("VMAFX_OPERATOR_WEBHOOK_PORT", &port),
         ("VMAFX_OPERATOR_SCORING_ROOTS", "/media"),
         ("VMAFX_CONTROLLER_TENANT_PER_NAMESPACE", "true"),
+        ("VMAFX_CONTROLLER_TLS", "true"),
+        ("VMAFX_OPERATOR_CONTROLLER_CERT_SECRET", CERT_SECRET),
     ])
     .await;
-    // The certificate authority is generated if there is none, and again if the stored one is invalid.
+    // The certificate authorities are generated if there are none, and again if the stored ones are invalid; then the
+    // controller's certificate is replaced too.
     let secrets = Api::<Secret>::namespaced(fixture.client(), SYSTEM);
+    let exists = async || secrets.get_opt(CERT_SECRET).await.unwrap().is_some();
+    wait::until(TIMEOUT, "the controller's certificate", exists).await.unwrap();
     let invalid = Patch::Merge(json!({"stringData": {"tls.crt": "invalid"}}));
-    secrets.patch(SECRET, &PatchParams::default(), &invalid).await.unwrap();
+    for secret in [SECRET, CA_SECRET] {
+        secrets.patch(secret, &PatchParams::default(), &invalid).await.unwrap();
+    }
+    let config_maps = Api::<ConfigMap>::namespaced(fixture.client(), SYSTEM);
+    let bundle = async || {
+        let config_map = config_maps.get_opt(CA_CONFIG_MAP).await.unwrap();
+        config_map.and_then(|config_map| config_map.data).and_then(|mut data| data.remove("ca.crt"))
+    };
+    let first = bundle().await;
+    assert!(first.is_some(), "the certificate was stored before its authority was published");
     fixture.operator.signal(Signal::TERM);
     fixture.operator.ended().await;
     fixture.restart().await;
@@ -49,6 +67,9 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
         scenario.end(&fixture, &name, before.as_deref()).await;
     };
     join_all(Scenario::ALL.map(run)).await;
+    wait::until(TIMEOUT, "the new authority to be published", async || bundle().await != first)
+        .await
+        .unwrap();
     tokio::join!(life_of_a_job(&fixture), train(&fixture));
 
     let log = log();
@@ -110,6 +131,13 @@ async fn life_of_a_job(fixture: &FaultFixture) {
         .unwrap();
 }
 
+fn authority() -> String {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    params.self_signed(&key).unwrap().pem()
+}
+
 #[tokio::test]
 async fn one_operator_per_kind_runs_under_its_own_role() {
     // The first operator of the fixture stops, so that only the three others reconcile.
@@ -117,6 +145,11 @@ async fn one_operator_per_kind_runs_under_its_own_role() {
     fixture.operator.kill();
     let plane = &SharedControlPlane::shared().control_plane;
     let mut operators = Vec::new();
+    // Without an operator that issues the controller's certificate, the authorities come from a file.
+    let directory = tempfile::tempdir().unwrap();
+    let ca_file = directory.path().join("ca.crt");
+    let authorities = authority();
+    fs::write(&ca_file, &authorities).unwrap();
     for (kind, role) in [
         ("job", "role_vmafxjob.yaml"),
         ("node", "role_vmafxnode.yaml"),
@@ -127,6 +160,8 @@ async fn one_operator_per_kind_runs_under_its_own_role() {
             ("VMAFX_OPERATOR_LEADER_ELECTION", "true"),
             ("VMAFX_OPERATOR_CONTROLLERS", kind),
             ("VMAFX_OPERATOR_SCORING_ROOTS", "/media"),
+            ("VMAFX_CONTROLLER_TLS", "true"),
+            ("VMAFX_CONTROLLER_CA_FILE", ca_file.to_str().unwrap()),
         ];
         let mut operator = fixture.operator_as(kind, &account, &settings);
         operator.ready().await;
@@ -134,6 +169,9 @@ async fn one_operator_per_kind_runs_under_its_own_role() {
     }
     fixture.create("a").await;
     tokio::join!(fixture.settled("a", DesiredNode::default()), life_of_a_job(&fixture), train(&fixture));
+    let config_maps = Api::<ConfigMap>::namespaced(fixture.client(), fixture.namespace.name());
+    let published = config_maps.get(CA_CONFIG_MAP).await.unwrap().data.unwrap();
+    assert_eq!(published["ca.crt"], authorities);
     for (account, _) in &operators {
         let log = AuditLog::of(plane).unwrap().by(&account.user());
         assert!(!log.0.is_empty(), "{} did nothing", account.user());

@@ -20,6 +20,7 @@ mod silence;
 mod spec_changes;
 mod sweep;
 mod tenants;
+mod tls;
 mod update;
 mod waiting;
 

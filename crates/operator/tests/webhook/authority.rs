@@ -11,8 +11,8 @@ use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
 use vmafx_kit::tls::ServerTls;
+use vmafx_operator::authority::BundleState;
 use vmafx_operator::rbac::{GrantScope, OperatorPart, RbacGrant, TABLE};
-use vmafx_operator::webhook::publish::BundleState;
 
 use crate::hook::{Hook, configurations, install, rotator, rotator_as, wait_until_called};
 
@@ -87,7 +87,7 @@ async fn a_secret_that_was_tampered_with_is_replaced_by_a_new_authority() {
 #[tokio::test]
 async fn a_missing_configuration_is_reported_and_not_fatal() {
     let mut hook = Hook::new("missing").await;
-    assert_eq!(hook.rotator.refresh().await.unwrap(), BundleState::NoConfiguration);
+    assert_eq!(hook.rotator.refresh().await.unwrap(), BundleState::NoRecipient);
     assert!(hook.rotator.certificate().is_some());
 }
 

@@ -1,6 +1,5 @@
 //! A webhook that the shared API server calls for one namespace.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::HeaderValue;
@@ -8,7 +7,6 @@ use axum::response::Response;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use kube::api::PostParams;
 use kube::core::Status;
@@ -20,12 +18,13 @@ use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{HttpOptions, serve_with};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::ServerTls;
-use vmafx_operator::webhook::clock::{SkewedTime, WebhookClock};
 use vmafx_operator::webhook::configuration::{WebhookEndpoint, configuration};
 use vmafx_operator::webhook::rotate::{CertificateRotator, WebhookNames};
 use vmafx_operator::webhook::server::{self, AdmissionMetrics};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 use vmafx_testkit::wait;
+
+use crate::clock::ManualClock;
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -98,32 +97,6 @@ pub(crate) async fn wait_until_called(ns: &TestNamespace) {
     })
     .await
     .unwrap();
-}
-
-/// A clock that a test sets. Certificates are valid from 1970 on, because the API server's clock does not move with it.
-#[derive(Clone)]
-pub(crate) struct ManualClock(Arc<Mutex<Timestamp>>);
-
-impl ManualClock {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Timestamp::now())))
-    }
-
-    pub(crate) fn set(&self, time: Timestamp) {
-        *self.0.lock().unwrap() = time;
-    }
-
-    pub(crate) fn advance(&self, time: SignedDuration) {
-        *self.0.lock().unwrap() += time;
-    }
-
-    pub(crate) fn clock(&self) -> WebhookClock {
-        let time = Arc::clone(&self.0);
-        WebhookClock::new(move || {
-            let time = *time.lock().unwrap();
-            SkewedTime { time, skew: time.duration_since(Timestamp::UNIX_EPOCH) }
-        })
-    }
 }
 
 /// A webhook whose certificate the test rotates. The connection is closed after every response, so that every review

@@ -6,3 +6,6 @@ mod authority;
 mod hook;
 mod rotation;
 mod started;
+
+#[path = "../support/clock.rs"]
+mod clock;

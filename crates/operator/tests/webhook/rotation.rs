@@ -7,8 +7,8 @@ use k8s_openapi::jiff::SignedDuration;
 use kube::api::PostParams;
 use serde_json::json;
 use vmafx_kit::tls::ServerTls;
-use vmafx_operator::webhook::authorities::{PUBLISHED_FOR, TRUSTED_FOR};
-use vmafx_operator::webhook::ca::AUTHORITY_REPLACED_BEFORE;
+use vmafx_operator::authority::authorities::{PUBLISHED_FOR, TRUSTED_FOR};
+use vmafx_operator::authority::ca::AUTHORITY_REPLACED_BEFORE;
 use vmafx_testkit::wait;
 
 use crate::hook::{Hook, TIMEOUT, configurations, job, rotator};
@@ -51,12 +51,12 @@ async fn certificate_and_authority_are_replaced_without_one_failed_admission() {
     let steps = async {
         reviews().await;
         let first = hook.rotator.authorities().unwrap().current.certificate.clone();
-        let not_after = hook.rotator.certificate().unwrap().not_after();
+        let not_after = hook.rotator.certificate().unwrap().validity.not_after;
 
         hook.clock.advance(SignedDuration::from_hours(24 * 20));
         hook.rotator.refresh().await.unwrap();
         assert!(
-            hook.rotator.certificate().unwrap().not_after() > not_after,
+            hook.rotator.certificate().unwrap().validity.not_after > not_after,
             "the certificate was not replaced"
         );
         assert_eq!(bundle(&hook.ns).await, first.pem);

@@ -127,6 +127,35 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- join "," $lines }}
 {{- end }}
 
+{{/* "true" if the controller is reached by TLS, else empty. */}}
+{{- define "vmafx.tls" -}}
+{{- if .Values.tls.enabled }}true{{ end }}
+{{- end }}
+
+{{/* "true" if the operator issues the controller's certificate, else empty. */}}
+{{- define "vmafx.tlsIssued" -}}
+{{- if and (eq (include "vmafx.tls" .) "true") (eq (include "vmafx.controller" .) "true") .Values.operator.enabled (not .Values.tls.secretName) (not .Values.tls.certManager.enabled) }}true{{ end }}
+{{- end }}
+
+{{/* Secret with the controller's certificate. */}}
+{{- define "vmafx.tlsSecret" -}}
+{{- default (printf "%s-controller-tls" (include "vmafx.fullname" .)) .Values.tls.secretName }}
+{{- end }}
+
+{{/* Secret from which the operator has the controller's authorities; empty if it issues them, or trusts those of its image. */}}
+{{- define "vmafx.tlsAuthoritySecret" -}}
+{{- if and (eq (include "vmafx.tls" .) "true") (ne (include "vmafx.tlsIssued" .) "true") }}
+{{- if eq (include "vmafx.controller" .) "true" }}{{ include "vmafx.tlsSecret" . }}{{ else }}{{ .Values.operator.controllerAddress.caSecret }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* Host names of the controller's certificate, as a JSON list. */}}
+{{- define "vmafx.tlsNames" -}}
+{{- $service := printf "%s-controller" (include "vmafx.fullname" .) }}
+{{- $names := list $service (printf "%s.%s" $service .Release.Namespace) (printf "%s.%s.svc" $service .Release.Namespace) (printf "%s.%s.svc.cluster.local" $service .Release.Namespace) "localhost" }}
+{{- concat $names .Values.tls.dnsNames | toJson }}
+{{- end }}
+
 {{/* Rejects combinations of values that cannot work. */}}
 {{- define "vmafx.check" -}}
 {{- $controller := eq (include "vmafx.controller" .) "true" }}
@@ -148,6 +177,18 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- end }}
 {{- if ne (empty .Values.operator.controllerAddress.grpc) (empty .Values.operator.controllerAddress.http) }}
 {{- fail "operator.controllerAddress: set grpc and http together" }}
+{{- end }}
+{{- if and $controller .Values.tls.enabled (not .Values.operator.enabled) (not .Values.tls.secretName) (not .Values.tls.certManager.enabled) }}
+{{- fail "tls: a controller without an operator needs a certificate: set tls.secretName, or tls.certManager.enabled=true, or tls.enabled=false for plain text" }}
+{{- end }}
+{{- if and .Values.tls.acceptPlainText (not .Values.tls.enabled) }}
+{{- fail "tls.acceptPlainText: it is for the change to TLS and needs tls.enabled=true" }}
+{{- end }}
+{{- if and .Values.tls.secretName .Values.tls.certManager.enabled }}
+{{- fail "tls: set either tls.secretName or tls.certManager.enabled=true" }}
+{{- end }}
+{{- if and .Values.operator.controllerAddress.caSecret (or $controller (not .Values.tls.enabled)) }}
+{{- fail "operator.controllerAddress.caSecret: it is for a controller that is not part of this release, with tls.enabled=true" }}
 {{- end }}
 {{- if and .Values.operator.webhook.certManager.enabled (not .Values.operator.webhook.enabled) }}
 {{- fail "operator.webhook.certManager.enabled: set operator.webhook.enabled=true too" }}

@@ -31,9 +31,7 @@ impl Dialer {
         pods: &BTreeMap<Source, String>,
         addresses: BTreeMap<Target, String>,
     ) -> Result<Self> {
-        let mut command = Command::from(cluster.command("sh")?);
-        command.args(["-c", NETWORKS]);
-        let found = networks(&command::output(command, "").await?);
+        let found = networks_of(cluster).await?;
         let network = |(from, address): (&Source, &String)| {
             let network = found
                 .get(address)
@@ -71,6 +69,18 @@ impl Dialer {
         }
         Ok(connectivity)
     }
+}
+
+/// The network namespace of the Pod with this address.
+pub(super) async fn network_of(cluster: &WholeNode, address: &str) -> Result<String> {
+    let found = networks_of(cluster).await?.remove(address);
+    found.with_context(|| format!("no network namespace has the address {address}"))
+}
+
+async fn networks_of(cluster: &WholeNode) -> Result<BTreeMap<String, String>> {
+    let mut command = Command::from(cluster.command("sh")?);
+    command.args(["-c", NETWORKS]);
+    Ok(networks(&command::output(command, "").await?))
 }
 
 /// Network namespaces by address, from the output of [`NETWORKS`].

@@ -8,6 +8,7 @@ use kube::Api;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
+use super::capture::PacketCapture;
 use super::dial::Dialer;
 use super::release::{
     self, BUCKET, CLIENTS, DATABASE, ELSEWHERE, MONITORING, NAMESPACE, RELEASE, address_of, values,
@@ -29,11 +30,25 @@ struct PodAddress {
 pub(super) struct NetworkFixture<'a> {
     platform: &'a Platform,
     database: String,
+    /// Addresses of the worker and the trainer.
+    workers: [String; 2],
     dial: Dialer,
     metrics_pages: Vec<(String, u16)>,
 }
 
 impl<'a> NetworkFixture<'a> {
+    /// Captures what the controller receives and sends.
+    pub(super) async fn capture(platform: &Platform) -> Result<PacketCapture> {
+        let controller = pod_address(platform, NAMESPACE, "app.kubernetes.io/component=controller").await?;
+        PacketCapture::start(platform, &controller.address).await
+    }
+
+    /// Everything that was captured is TLS, and the worker and the trainer are among the clients.
+    pub(super) async fn verify_encryption(&self, capture: PacketCapture) -> Result<String> {
+        let [worker, trainer] = &self.workers;
+        capture.verify(&[worker, trainer]).await
+    }
+
     /// Creates a worker and a trainer, and collects the addresses of all Pods and services.
     pub(super) async fn set_up(platform: &'a Platform) -> Result<Self> {
         let kubectl = platform.kubectl().namespaced(NAMESPACE);
@@ -90,12 +105,14 @@ impl<'a> NetworkFixture<'a> {
             (Target::Database, database.clone()),
         ];
         let dial = Dialer::new(platform.cluster(), &pods, addresses.into()).await?;
-        let pages =
-            [(operator.name, 8081), (controller.name, 8080), (worker.name, 9090), (trainer.name, 9091)];
-        Ok(Self { platform, database, dial, metrics_pages: pages.into() })
+        // The controller serves its page with TLS.
+        let controller = format!("https:{}", controller.name);
+        let pages = [(operator.name, 8081), (controller, 8080), (worker.name, 9090), (trainer.name, 9091)];
+        let workers = [pods[&Source::Worker].clone(), pods[&Source::Trainer].clone()];
+        Ok(Self { platform, database, workers, dial, metrics_pages: pages.into() })
     }
 
-    /// Pods with metrics, and the ports of their metrics pages.
+    /// Pods with metrics, as a proxy path of the API server names them, and the ports of their metrics pages.
     pub(super) fn metrics_pages(&self) -> &[(String, u16)] {
         &self.metrics_pages
     }

@@ -37,10 +37,6 @@ use crate::render::pod_defaults::variable;
 /// Directory of the registry's credentials.
 pub(super) const REGISTRY_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/registry";
 
-/// Directory and file of the certificate authorities for the controller.
-pub(super) const CA_DIRECTORY: &str = "/var/run/vmafx.dev/controller-ca";
-pub(super) const CA_FILE: &str = "ca.crt";
-
 pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grace: i64) -> Vec<EnvVar> {
     let (spec, controller) = (&training.spec, &defaults.controller);
     let selector = spec.data_source.as_ref().and_then(|source| source.node_selector.as_ref());
@@ -63,9 +59,6 @@ pub(super) fn of(training: &VmafxModelTraining, defaults: &TrainerDefaults, grac
         variable(PLAIN_REGISTRIES, &defaults.plain_registries),
     ];
     all.extend(controller.environment());
-    if controller.tls.is_some() && defaults.ca_config_map.is_some() {
-        all.push(variable("VMAFX_CONTROLLER_CA_FILE", format!("{CA_DIRECTORY}/{CA_FILE}")));
-    }
     if spec.registry_secret.is_some() {
         all.push(variable("DOCKER_CONFIG", REGISTRY_DIRECTORY));
     }

@@ -13,7 +13,6 @@ pub(crate) fn defaults() -> TrainerDefaults {
     TrainerDefaults {
         image: Some("vmafx-trainer:1".to_owned()),
         controller: crate::node::render::tests::defaults().controller,
-        ca_config_map: None,
         plain_registries: String::new(),
     }
 }
@@ -109,24 +108,29 @@ fn credentials_are_mounted_only_if_there_are_any() {
 }
 
 #[rstest]
-#[case::plain(None, Some("ca"), None)]
 #[case::verified_by_the_image(Some("c"), None, None)]
-#[case::verified_by_a_config_map(Some("c"), Some("ca"), Some("/var/run/vmafx.dev/controller-ca/ca.crt"))]
+#[case::verified_by_a_config_map(Some("c"), Some("ca"), Some("/var/run/secrets/vmafx.dev/controller/ca.crt"))]
+#[case::by_the_host_of_its_address(None, Some("ca"), Some("/var/run/secrets/vmafx.dev/controller/ca.crt"))]
 fn the_controller_is_verified_by_its_authority(
     #[case] server_name: Option<&str>,
     #[case] config_map: Option<&str>,
     #[case] file: Option<&str>,
 ) {
-    let tls = server_name.map(|name| ControllerTls { server_name: Some(name.to_owned()) });
-    let defaults = TrainerDefaults {
-        controller: ControllerAccess { tls, ..defaults().controller },
+    let tls = ControllerTls {
+        server_name: server_name.map(str::to_owned),
         ca_config_map: config_map.map(str::to_owned),
-        ..defaults()
     };
+    let controller = ControllerAccess { tls: Some(tls), ..defaults().controller };
+    let defaults = TrainerDefaults { controller, ..defaults() };
     let pod = pod(&training(json!({})), &defaults);
     assert_eq!(variable(&pod, "VMAFX_CONTROLLER_CA_FILE"), file);
-    assert_eq!(variable(&pod, "VMAFX_CONTROLLER_TLS"), server_name.map(|_| "true"));
-    assert_eq!(volume(&pod, "controller-ca").is_some(), file.is_some());
+    assert_eq!(variable(&pod, "VMAFX_CONTROLLER_TLS"), Some("true"));
+    assert_eq!(variable(&pod, "VMAFX_CONTROLLER_SERVER_NAME"), server_name);
+    let sources = volume(&pod, "vmafx-token").unwrap().projected.as_ref().unwrap().sources.as_ref().unwrap();
+    let mounted = sources.iter().find_map(|source| source.config_map.as_ref());
+    assert_eq!(mounted.map(|mounted| mounted.name.as_str()), config_map);
+    let optional = mounted.and_then(|mounted| mounted.optional);
+    assert_eq!(optional, None, "a Pod would start without its authorities");
 }
 
 #[test]
@@ -197,10 +201,12 @@ fn an_empty_node_selector_is_omitted() {
 fn the_table_of_variables_is_complete() {
     let defaults = TrainerDefaults {
         controller: ControllerAccess {
-            tls: Some(ControllerTls { server_name: Some("c".to_owned()) }),
+            tls: Some(ControllerTls {
+                server_name: Some("c".to_owned()),
+                ca_config_map: Some("ca".to_owned()),
+            }),
             ..defaults().controller
         },
-        ca_config_map: Some("ca".to_owned()),
         plain_registries: "registry:5000".to_owned(),
         ..defaults()
     };

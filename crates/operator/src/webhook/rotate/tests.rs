@@ -11,7 +11,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::webhook::clock::SkewedTime;
+use crate::authority::clock::SkewedTime;
 
 /// An API server with one Secret and no configuration.
 #[derive(Clone, Default)]
@@ -55,7 +55,7 @@ fn rotator(server: &Server) -> (CertificateRotator, Arc<AtomicI64>) {
     let hours = Arc::new(AtomicI64::new(0));
     let elapsed = Arc::clone(&hours);
     let start: Timestamp = "2026-11-16T06:00:00Z".parse().unwrap();
-    let clock = WebhookClock::new(move || SkewedTime {
+    let clock = CertificateClock::new(move || SkewedTime {
         time: start + SignedDuration::from_hours(elapsed.load(Ordering::Relaxed)),
         skew: SignedDuration::from_hours(1),
     });
@@ -69,14 +69,14 @@ fn rotator(server: &Server) -> (CertificateRotator, Arc<AtomicI64>) {
 async fn a_certificate_is_renewed_from_memory_while_the_api_server_does_not_answer() {
     let server = Server::default();
     let (mut rotator, hours) = rotator(&server);
-    assert_eq!(rotator.refresh().await.unwrap(), BundleState::NoConfiguration);
-    let first = rotator.certificate().unwrap().not_after();
+    assert_eq!(rotator.refresh().await.unwrap(), BundleState::NoRecipient);
+    let first = rotator.certificate().unwrap().validity.not_after;
 
     server.down.store(true, Ordering::Relaxed);
     hours.store(20 * 24, Ordering::Relaxed);
     let error = rotator.refresh().await.unwrap_err();
     assert!(chain(&error).contains("connection refused"), "{}", chain(&error));
-    assert!(rotator.certificate().unwrap().not_after() > first);
+    assert!(rotator.certificate().unwrap().validity.not_after > first);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The clock of the webhooks' certificates.
+//! The clock by which certificates are issued and expire.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 
-/// How far the clocks of API servers may be behind.
+/// How far the clocks of API servers and clients may be behind.
 const SKEW: SignedDuration = SignedDuration::from_hours(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub struct SkewedTime {
     pub skew: SignedDuration,
 }
 
-/// The wall clock, or a clock that a test sets. Certificates expire by the wall clock, also while a machine sleeps and its
-/// monotonic clock stands still.
+/// The wall clock, or a clock that a test sets. Certificates expire by the wall clock, also while a machine sleeps
+/// and its monotonic clock stands still.
 #[derive(Clone)]
-pub struct WebhookClock(Arc<dyn Fn() -> SkewedTime + Send + Sync>);
+pub struct CertificateClock(Arc<dyn Fn() -> SkewedTime + Send + Sync>);
 
-impl WebhookClock {
+impl CertificateClock {
     pub fn wall() -> Self {
         let time = || Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH);
         Self::new(move || SkewedTime { time: time(), skew: SKEW })
@@ -36,8 +36,8 @@ impl WebhookClock {
     }
 }
 
-impl fmt::Debug for WebhookClock {
+impl fmt::Debug for CertificateClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("WebhookClock").field(&self.now()).finish()
+        f.debug_tuple("CertificateClock").field(&self.now()).finish()
     }
 }

@@ -53,13 +53,8 @@ impl CaCertificate {
         if !parsed.is_ca() {
             return Err(CaError::NotAuthority);
         }
-        let time = |seconds| Timestamp::from_second(seconds).map_err(|_| CaError::Time);
-        Ok(Self {
-            pem: pem.to_owned(),
-            not_before: time(parsed.validity().not_before.timestamp())?,
-            not_after: time(parsed.validity().not_after.timestamp())?,
-            public_key: parsed.public_key().raw.to_vec(),
-        })
+        let Validity { not_before, not_after } = Validity::of(&der)?;
+        Ok(Self { pem: pem.to_owned(), not_before, not_after, public_key: parsed.public_key().raw.to_vec() })
     }
 }
 
@@ -78,7 +73,7 @@ impl CertificateAuthority {
         // The time distinguishes two authorities in tools that show certificates.
         params
             .distinguished_name
-            .push(DnType::CommonName, format!("vmafx-operator webhook authority {:.0}", now.time));
+            .push(DnType::CommonName, format!("vmafx-operator authority {:.0}", now.time));
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         params.not_before = system(not_before).into();
@@ -107,7 +102,7 @@ impl CertificateAuthority {
         let not_before = now.time - now.skew;
         let not_after = (now.time + CERTIFICATE_LIFE).min(self.certificate.not_after);
         let mut params = CertificateParams::new(names).map_err(CaError::Issue)?;
-        params.distinguished_name.push(DnType::CommonName, "vmafx-operator webhook");
+        params.distinguished_name.push(DnType::CommonName, "vmafx");
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
@@ -118,39 +113,54 @@ impl CertificateAuthority {
             authority: self.certificate.pem.clone(),
             certificate: certificate.der().clone(),
             key: key.serialize_der(),
-            not_before,
-            issued: now.time,
-            not_after,
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+            validity: Validity { not_before, not_after },
         })
     }
 }
 
-/// A server certificate with its key, in memory only.
+/// The time for which a certificate is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Validity {
+    pub not_before: Timestamp,
+    pub not_after: Timestamp,
+}
+
+impl Validity {
+    pub fn of(certificate: &CertificateDer<'_>) -> Result<Self, CaError> {
+        let (_, parsed) =
+            x509_parser::parse_x509_certificate(certificate).map_err(|_| CaError::Certificate)?;
+        let time = |seconds| Timestamp::from_second(seconds).map_err(|_| CaError::Time);
+        Ok(Self {
+            not_before: time(parsed.validity().not_before.timestamp())?,
+            not_after: time(parsed.validity().not_after.timestamp())?,
+        })
+    }
+
+    /// Whether the certificate must be renewed: two thirds of its validity are over, or the clock was set back.
+    pub fn is_due(self, now: Timestamp) -> bool {
+        let life = self.not_after.duration_since(self.not_before).min(CERTIFICATE_LIFE);
+        now >= self.not_after - life / 3 || now < self.not_before
+    }
+
+    pub fn has_expired(self, now: Timestamp) -> bool {
+        now >= self.not_after
+    }
+}
+
+/// A server certificate with its key.
 pub struct ServerCertificate {
     /// PEM of the authority that signed it.
     pub authority: String,
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
-    not_before: Timestamp,
-    issued: Timestamp,
-    not_after: Timestamp,
+    pub certificate_pem: String,
+    pub key_pem: String,
+    pub validity: Validity,
 }
 
 impl ServerCertificate {
-    /// Whether the certificate must be renewed: two thirds of its validity are over, or the clock was set back.
-    pub fn is_due(&self, now: Timestamp) -> bool {
-        let life = self.not_after.duration_since(self.issued);
-        now >= self.issued + life * 2 / 3 || now < self.not_before
-    }
-
-    pub fn has_expired(&self, now: Timestamp) -> bool {
-        now >= self.not_after
-    }
-
-    pub fn not_after(&self) -> Timestamp {
-        self.not_after
-    }
-
     /// Certificate chain and private key for a TLS server.
     pub fn pair(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone())))
@@ -159,10 +169,7 @@ impl ServerCertificate {
 
 impl std::fmt::Debug for ServerCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerCertificate")
-            .field("issued", &self.issued)
-            .field("not_after", &self.not_after)
-            .finish_non_exhaustive()
+        f.debug_struct("ServerCertificate").field("validity", &self.validity).finish_non_exhaustive()
     }
 }
 

@@ -52,7 +52,7 @@ fn a_certificate_is_renewed_after_two_thirds_of_its_validity(
     let certificate =
         CertificateAuthority::generate(now()).unwrap().sign(&["localhost".into()], now()).unwrap();
     let later = now().time + SignedDuration::from_hours(hours);
-    assert_eq!((certificate.is_due(later), certificate.has_expired(later)), (due, expired));
+    assert_eq!((certificate.validity.is_due(later), certificate.validity.has_expired(later)), (due, expired));
 }
 
 #[test]
@@ -60,5 +60,5 @@ fn a_certificate_does_not_outlive_its_authority() {
     let authority = CertificateAuthority::generate(now()).unwrap();
     let late = SkewedTime { time: authority.certificate.not_after - SignedDuration::from_hours(24), ..now() };
     let certificate = authority.sign(&["localhost".into()], late).unwrap();
-    assert_eq!(certificate.not_after(), authority.certificate.not_after);
+    assert_eq!(certificate.validity.not_after, authority.certificate.not_after);
 }

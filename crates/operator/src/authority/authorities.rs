@@ -1,16 +1,17 @@
-//! The certificate authorities that the API server trusts, as a Secret stores them, and their rotation.
+//! The certificate authorities that clients trust, as a Secret stores them, and their rotation. For the webhooks the
+//! client is the API server.
 //!
 //! | key                       | holds                                                                        |
 //! |---------------------------|------------------------------------------------------------------------------|
 //! | `tls.crt`, `tls.key`      | the current authority, which signs                                           |
-//! | `next.crt`, `next.key`    | the next authority, until every API server has its certificate               |
+//! | `next.crt`, `next.key`    | the next authority, until every client has its certificate                   |
 //! | `previous.crt`            | the previous authority, until the last certificate that it signed expires    |
-//! | `ca.crt`                  | the certificates of all three: the content of every `caBundle`               |
+//! | `ca.crt`                  | the certificates of all three: what clients trust                            |
 //! | annotation `vmafx.dev/next-since`     | when the next authority was generated                            |
 //! | annotation `vmafx.dev/previous-until` | when the previous authority is removed                           |
 //!
-//! Every replica may perform every rotation step: the Secret is written by its resource version, so that one replica wins
-//! and the others read what it wrote.
+//! Every replica may perform every rotation step: the Secret is written by its resource version, so that one replica
+//! wins and the others read what it wrote.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use super::ca::{AUTHORITY_REPLACED_BEFORE, CERTIFICATE_LIFE, CaCertificate, CaError, CertificateAuthority};
 use super::clock::SkewedTime;
 
-/// Time from the publication of the next authority to its first signature, so that every API server has its certificate.
+/// Time from the publication of the next authority to its first signature, so that every client has its certificate.
+/// The kubelet needs up to two minutes to update the volume of a Pod.
 pub const PUBLISHED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// How long the previous authority is trusted: the validity of the last certificate that it can have signed, and a day
@@ -73,8 +75,8 @@ impl AuthoritySet {
         Ok(Self { current: Arc::new(CertificateAuthority::generate(now)?), next: None, previous: None })
     }
 
-    /// Only the current authority must be valid: a next or previous one that cannot be used is ignored, and the next one is
-    /// generated again when it is due.
+    /// Only the current authority must be valid: a next or previous one that cannot be used is ignored, and the next
+    /// one is generated again when it is due.
     pub fn parse(secret: &Secret) -> Result<Self, AuthoritySetError> {
         let text = |key: &'static str| {
             let bytes = secret.data.as_ref().and_then(|data| data.get(key));

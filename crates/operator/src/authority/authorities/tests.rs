@@ -1,5 +1,5 @@
 use super::*;
-use crate::webhook::ca::AUTHORITY_LIFE;
+use crate::authority::ca::AUTHORITY_LIFE;
 
 fn start() -> Timestamp {
     "2026-11-16T06:00:00Z".parse().unwrap()

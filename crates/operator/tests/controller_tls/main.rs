@@ -1,0 +1,9 @@
+//! The controller's certificate and its authorities, on a real API server and a real controller.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+
+mod fixture;
+mod issued;
+mod served;
+
+#[path = "../support/clock.rs"]
+mod clock;
