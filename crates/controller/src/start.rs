@@ -16,6 +16,7 @@ use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_queue::clock::{Clock, SystemClock};
 use vmafx_queue::sqlite::BackupSummary;
 
+use crate::audit::AuditLog;
 use crate::auth::{AuthMetrics, Clocks};
 use crate::background;
 use crate::grpc::CallMetrics;
@@ -112,6 +113,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         gauges,
         calls,
         limits,
+        audit: AuditLog::default(),
         clock,
     };
     listeners::open(&settings, parts, tasks).await

@@ -15,6 +15,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
 
 use super::Addresses;
+use crate::audit::{AuditLog, GrpcAuditLayer, audit_http};
 use crate::auth::Access;
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, MethodTimes, ServingLayer};
@@ -31,6 +32,7 @@ pub(super) struct ListenerParts {
     pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
     pub(super) limits: LimitMetrics,
+    pub(super) audit: AuditLog,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -76,6 +78,7 @@ async fn add_grpc(
     tasks.service("grpc-health", grpc::report_health(health, parts.serving.clone(), shutdown.clone()));
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
+        .layer(GrpcAuditLayer(parts.audit.clone()))
         .layer(ServingLayer(parts.serving.clone()))
         .layer(GrpcAuthLayer::new(CallAuthorizer::new(parts.access.authenticator.clone())));
     let lifetimes = GrpcLifetimes {
@@ -120,7 +123,7 @@ async fn with_drain_timeout<E: Into<BoxError>>(
 }
 
 fn router(parts: ListenerParts, max_body_bytes: Option<usize>) -> Router {
-    let ListenerParts { service, access, readiness, metrics, gauges, clock, .. } = parts;
+    let ListenerParts { service, access, readiness, metrics, gauges, audit, clock, .. } = parts;
     let controller_metrics = service.metrics().clone();
     let store = service.store().clone();
     let probes = health::router(readiness).layer(from_fn_with_state(controller_metrics.clone(), count_probe));
@@ -128,6 +131,7 @@ fn router(parts: ListenerParts, max_body_bytes: Option<usize>) -> Router {
         .merge(metrics::router(metrics, gauges, controller_metrics, store, clock))
         .merge(crate::http::router(service, max_body_bytes))
         .layer(from_fn_with_state(CallAuthorizer::new(access.authenticator), authorize_http))
+        .layer(from_fn_with_state(audit, audit_http))
 }
 
 async fn count_probe(State(metrics): State<ControllerMetrics>, request: Request, next: Next) -> Response {

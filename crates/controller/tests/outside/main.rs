@@ -14,6 +14,7 @@ mod issuer;
 mod node;
 
 mod attack;
+mod audit;
 mod backup;
 mod events;
 mod full;
