@@ -9,7 +9,6 @@ use tokio::net::TcpListener;
 use tower::ServiceBuilder;
 use vmafx_kit::config::SettingsError;
 use vmafx_kit::health::{self, Readiness, ServingSignal};
-use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{GrpcLifetimes, GrpcLimits, LimitMetrics, incoming, listen, serve_grpc, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
@@ -19,7 +18,7 @@ use crate::audit::{AuditLog, GrpcAuditLayer, audit_http};
 use crate::auth::Access;
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, MethodTimes, ServingLayer};
-use crate::metrics::{self, ControllerMetrics, QueueGauges};
+use crate::metrics::{self, ControllerMetrics, MetricsPages, QueueGauges};
 use crate::service::Service;
 use crate::settings::Settings;
 
@@ -28,7 +27,7 @@ pub(super) struct ListenerParts {
     pub(super) access: Access,
     pub(super) readiness: Readiness,
     pub(super) serving: ServingSignal,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) pages: Arc<MetricsPages>,
     pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
     pub(super) limits: LimitMetrics,
@@ -123,12 +122,12 @@ async fn with_drain_timeout<E: Into<BoxError>>(
 }
 
 fn router(parts: ListenerParts, max_body_bytes: Option<usize>) -> Router {
-    let ListenerParts { service, access, readiness, metrics, gauges, audit, clock, .. } = parts;
+    let ListenerParts { service, access, readiness, pages, gauges, audit, clock, .. } = parts;
     let controller_metrics = service.metrics().clone();
     let store = service.store().clone();
     let probes = health::router(readiness).layer(from_fn_with_state(controller_metrics.clone(), count_probe));
     probes
-        .merge(metrics::router(metrics, gauges, controller_metrics, store, clock))
+        .merge(metrics::router(pages, access.authenticator.clone(), gauges, controller_metrics, store, clock))
         .merge(crate::http::router(service, max_body_bytes))
         .layer(from_fn_with_state(CallAuthorizer::new(access.authenticator), authorize_http))
         .layer(from_fn_with_state(audit, audit_http))

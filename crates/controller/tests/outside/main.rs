@@ -21,6 +21,7 @@ mod full;
 mod grpcurl;
 mod jobs;
 mod lost;
+mod metrics;
 mod openapi;
 mod process;
 mod refused;
