@@ -303,6 +303,7 @@ impl AuthArgs {
             (self.jwks_endpoint.is_some(), JWKS),
             (self.auth_subjects.is_some(), SUBJECTS),
             (scoring_roots.scoring_roots.is_some(), roots::VARIABLE),
+            (scoring_roots.report_roots.is_some(), roots::REPORTS_VARIABLE),
         ];
         if let Some((_, first)) = global_settings.into_iter().find(|(set, _)| *set) {
             return Err(SettingsError::Both { first, second: TENANTS });
