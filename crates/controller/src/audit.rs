@@ -1,8 +1,8 @@
 //! The audit log: one line for each call that changes jobs or nodes, and for each refused attempt of one.
 //!
-//! The layers of both protocols write the lines, so that no handler can forget its own. Which calls have a line is a column
-//! of the role table ([`CallEffect`]). The authorization adds who calls, and the handler which job or node it is about,
-//! because only the decoded request names it.
+//! The layers of both protocols write the lines, so that no handler can forget its own. Which calls have a line is a
+//! column of the role table ([`CallEffect`]). The authorization adds who calls, and the handler which job or node it is
+//! about, because only the decoded request names it.
 //!
 //! | the call                                    | its line                                                          |
 //! |---------------------------------------------|-------------------------------------------------------------------|
@@ -14,8 +14,8 @@
 //!
 //! Lines have the target `vmafx::audit`: `VMAFX_LOG_LEVEL=info,vmafx::audit=off` removes them.
 //!
-//! **A caller cannot forge a line or put a secret into one.** Jobs and sessions are written as parsed UUIDs. Every other text
-//! is cut and has no control characters. Tokens, addresses of clips and messages of errors are not written.
+//! **A caller cannot forge a line or put a secret into one.** Jobs and sessions are written as parsed UUIDs. Every other
+//! text is cut and has no control characters. Tokens, addresses of clips and messages of errors are not written.
 
 mod grpc;
 mod http;

@@ -76,7 +76,8 @@ impl JobMetrics {
         }
     }
 
-    /// Creates the counters at zero: `rate` and `increase` miss the first event of a counter that appears with the value 1.
+    /// Creates the counters at zero: `rate` and `increase` miss the first event of a counter that appears with the value
+    /// 1.
     fn create(&self, tenant: OpenLabelValue<TenantLabel>) {
         for counter in [&self.submitted, &self.completed, &self.failed, &self.cancelled] {
             drop(counter.get_or_create(&LabelSet((tenant,))));

@@ -1,4 +1,5 @@
-//! The roles that each method and route needs, what it does, and the limits of each method. Unlisted ones are denied to everybody.
+//! The roles that each method and route needs, what it does, and the limits of each method. Unlisted ones are denied to
+//! everybody.
 
 use http::Method;
 

@@ -29,7 +29,8 @@ impl Service {
         Ok(submitted)
     }
 
-    /// Refuses clips outside the scoring roots, and a report outside the report roots. `within` is the path of the message that has the fields.
+    /// Refuses clips outside the scoring roots, and a report outside the report roots. `within` is the path of the message
+    /// that has the fields.
     pub(super) fn inside_roots(
         &self,
         who: &Identity,
