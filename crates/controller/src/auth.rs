@@ -27,6 +27,7 @@ mod issuer;
 mod jwks;
 mod jwt;
 mod metrics;
+mod metrics_token;
 pub mod middleware;
 pub(crate) mod namespaces;
 mod outcome;

@@ -21,10 +21,13 @@ use vmafx_proto::controller::v1::vmafx_controller_server::VmafxControllerServer;
 use vmafx_proto::scoring::v1::vmafx_scoring_server::VmafxScoringServer;
 
 use self::controller::Controller;
+pub(crate) use self::count::code_name;
 pub use self::count::{CallMetrics, CountCalls};
 pub use self::limits::{MethodTimes, method_limits};
 use self::scoring::Scoring;
 pub use self::serving::ServingLayer;
+pub(crate) use self::status::refused;
+use crate::audit::AuditedCall;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -100,4 +103,9 @@ async fn set_not_serving(health: &HealthReporter) {
 
 fn caller<T>(request: &tonic::Request<T>) -> Result<Identity, Refusal> {
     request.extensions().get::<Identity>().cloned().ok_or(Refusal::Unauthenticated)
+}
+
+/// The line of a call in the audit log.
+fn audited<T>(request: &tonic::Request<T>) -> AuditedCall {
+    AuditedCall::of(request.extensions())
 }

@@ -6,6 +6,7 @@
 //! | [`grpc`]        | both gRPC services                                                                |
 //! | [`http`]        | the HTTP API                                                                      |
 //! | [`auth`]        | authentication and authorization                                                  |
+//! | [`audit`]       | the audit log                                                                     |
 //! | [`identity`]    | identity and roles of a caller                                                    |
 //! | [`refusal`]     | why a call is refused                                                             |
 //! | [`roots`]       | permitted locations of clips                                                      |
@@ -17,6 +18,7 @@
 //! | [`settings`]    | settings from environment and command line                                        |
 //! | [`start`]       | starts the controller from its settings                                           |
 
+pub mod audit;
 pub mod auth;
 pub mod background;
 mod dispatch;

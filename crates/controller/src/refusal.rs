@@ -12,7 +12,7 @@ pub enum Refusal {
     /// The caller is authenticated and not authorized.
     #[error("{0}")]
     Denied(String),
-    /// A clip or a report is outside the scoring roots of the tenant.
+    /// A clip is outside the scoring roots of the tenant, or a report outside its report roots.
     #[error("{field}: {problem}")]
     OutsideRoots { field: String, problem: String },
     /// `field` is the name in the spelling of the caller's protocol.

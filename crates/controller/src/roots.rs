@@ -1,4 +1,5 @@
-//! The scoring roots of a tenant: the setting, and the text of a denial. The rules are those of [`ScoringRoots`].
+//! The scoring roots and report roots of tenants: the settings, and the text of a denial. The rules are those of
+//! [`ScoringRoots`].
 
 use vmafx_job::{AddressDenied, DenialReason, RootError, ScoringRoots};
 use vmafx_kit::config::SettingsError;
@@ -8,6 +9,7 @@ use crate::auth::namespaces::{self, NamespaceTenants};
 use crate::service::Roots;
 
 pub(crate) const VARIABLE: &str = "VMAFX_SCORING_ROOTS";
+pub(crate) const REPORTS_VARIABLE: &str = "VMAFX_REPORT_ROOTS";
 const TENANT_PLACEHOLDER: &str = "{tenant}";
 
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -17,51 +19,96 @@ pub struct RootsArgs {
     /// every job is refused.
     #[arg(long, env = "VMAFX_SCORING_ROOTS", value_name = "LIST")]
     pub scoring_roots: Option<String>,
+
+    /// Permitted locations of reports, in the same syntax. Unset: the scoring roots, so that a report may be beside the
+    /// clips or, with overwriteReport, replace one.
+    #[arg(long, env = "VMAFX_REPORT_ROOTS", value_name = "LIST")]
+    pub report_roots: Option<String>,
+}
+
+/// The permitted locations of clips and of reports.
+#[derive(Clone, Debug, Default)]
+pub struct PermittedRoots {
+    clips: ScoringRoots,
+    /// Empty: those of the clips.
+    reports: ScoringRoots,
 }
 
 impl RootsArgs {
-    pub fn open(&self, namespaces: Option<&NamespaceTenants>) -> Result<ScoringRoots, SettingsError> {
-        let list = self.scoring_roots.as_deref().unwrap_or_default();
-        let refused = |value: String, reason: String| SettingsError::Value {
-            variable: VARIABLE.to_owned(),
-            value,
-            reason,
-        };
-        if namespaces != Some(&NamespaceTenants::Each) && list.contains(namespaces::PLACEHOLDER) {
-            let reason =
-                "{namespace} needs a tenant for each namespace: set VMAFX_AUTH_DEFAULT_TENANT={namespace}";
-            return Err(refused(list.to_owned(), reason.to_owned()));
-        }
-        let list = list.replace(namespaces::PLACEHOLDER, TENANT_PLACEHOLDER);
-        ScoringRoots::parse(&list, TENANT_PLACEHOLDER)
-            .map_err(|error| refused(error.root.clone(), error.problem.to_string()))
+    pub fn open(&self, namespaces: Option<&NamespaceTenants>) -> Result<PermittedRoots, SettingsError> {
+        Ok(PermittedRoots {
+            clips: parse(VARIABLE, self.scoring_roots.as_deref(), namespaces)?,
+            reports: parse(REPORTS_VARIABLE, self.report_roots.as_deref(), namespaces)?,
+        })
     }
 }
 
-/// The roots of one tenant's document.
-pub(crate) fn of_tenant(roots: &[String]) -> Result<ScoringRoots, RootError> {
-    ScoringRoots::from_roots(roots.iter().map(String::as_str), TENANT_PLACEHOLDER)
+fn parse(
+    variable: &str,
+    list: Option<&str>,
+    namespaces: Option<&NamespaceTenants>,
+) -> Result<ScoringRoots, SettingsError> {
+    let list = list.unwrap_or_default();
+    let refused =
+        |value: String, reason: String| SettingsError::Value { variable: variable.to_owned(), value, reason };
+    if namespaces != Some(&NamespaceTenants::Each) && list.contains(namespaces::PLACEHOLDER) {
+        let reason =
+            "{namespace} needs a tenant for each namespace: set VMAFX_AUTH_DEFAULT_TENANT={namespace}";
+        return Err(refused(list.to_owned(), reason.to_owned()));
+    }
+    let list = list.replace(namespaces::PLACEHOLDER, TENANT_PLACEHOLDER);
+    ScoringRoots::parse(&list, TENANT_PLACEHOLDER)
+        .map_err(|error| refused(error.root.clone(), error.problem.to_string()))
 }
 
-impl Roots for ScoringRoots {
+impl PermittedRoots {
+    /// The roots in one tenant's document.
+    pub(crate) fn of_tenant(clips: &[String], reports: &[String]) -> Result<Self, (&'static str, RootError)> {
+        let parse = |field: &'static str, roots: &[String]| {
+            let roots = ScoringRoots::from_roots(roots.iter().map(String::as_str), TENANT_PLACEHOLDER);
+            roots.map_err(|error| (field, error))
+        };
+        Ok(Self { clips: parse("scoring.roots", clips)?, reports: parse("reports.roots", reports)? })
+    }
+}
+
+impl Roots for PermittedRoots {
     fn of(&self, tenant: &TenantId) -> Vec<String> {
-        self.expand(tenant.as_str()).iter().map(ToString::to_string).collect()
+        self.clips.expand(tenant.as_str()).iter().map(ToString::to_string).collect()
     }
 
     fn check(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
-        self.check_address(tenant.as_str(), address).map_err(|denied| denial(&denied))
+        let denied = self.clips.check_address(tenant.as_str(), address);
+        denied.map_err(|denied| denial(&denied, "scoring roots", VARIABLE, "scoring.roots"))
+    }
+
+    fn of_reports(&self, tenant: &TenantId) -> Vec<String> {
+        self.reports.expand(tenant.as_str()).iter().map(ToString::to_string).collect()
+    }
+
+    fn check_report(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
+        if self.reports.is_empty() {
+            return self.check(tenant, address);
+        }
+        let denied = self.reports.check_address(tenant.as_str(), address);
+        denied.map_err(|denied| denial(&denied, "report roots", REPORTS_VARIABLE, "reports.roots"))
     }
 }
 
-fn denial(AddressDenied { address, reason }: &AddressDenied) -> String {
+fn denial(
+    AddressDenied { address, reason }: &AddressDenied,
+    roots: &str,
+    variable: &str,
+    field: &str,
+) -> String {
     match reason {
         DenialReason::NoRoots => {
-            format!("{address} cannot be scored: no scoring roots are configured ({VARIABLE})")
+            format!("{address} cannot be scored: no scoring roots are configured ({variable})")
         }
         DenialReason::InvalidAddress(problem) => format!("{address} cannot be used: {problem}"),
         DenialReason::OutsideRoots => format!(
-            "{address} is outside the scoring roots of your tenant: use an address inside them, or have its \
-             location added ({VARIABLE}, or the tenant's scoring.roots)"
+            "{address} is outside the {roots} of your tenant: use an address inside them, or have its location added \
+             ({variable}, or the tenant's {field})"
         ),
     }
 }
@@ -76,8 +123,12 @@ mod tests {
         TenantId::new(name).unwrap()
     }
 
-    fn roots(list: &str) -> ScoringRoots {
-        RootsArgs { scoring_roots: Some(list.to_owned()) }.open(None).unwrap()
+    fn args(list: &str) -> RootsArgs {
+        RootsArgs { scoring_roots: Some(list.to_owned()), report_roots: None }
+    }
+
+    fn roots(list: &str) -> PermittedRoots {
+        args(list).open(None).unwrap()
     }
 
     #[test]
@@ -101,12 +152,34 @@ mod tests {
 
     #[test]
     fn the_namespace_is_the_tenant_if_each_namespace_is_one() {
-        let args = RootsArgs { scoring_roots: Some("/media/{namespace}".to_owned()) };
+        let args = args("/media/{namespace}");
         let roots = args.open(Some(&NamespaceTenants::Each)).unwrap();
         assert!(roots.check(&tenant("a"), "/media/a/x").is_ok());
         assert!(roots.check(&tenant("a"), "/media/b/x").is_err());
         let error = args.open(Some(&NamespaceTenants::One(tenant("a")))).unwrap_err().to_string();
         assert!(error.contains("set VMAFX_AUTH_DEFAULT_TENANT={namespace}"), "{error}");
+    }
+
+    #[test]
+    fn reports_have_roots_of_their_own_if_any_are_set() {
+        let acme = tenant("acme");
+        let shared = roots("/media/{tenant}");
+        assert_eq!(
+            (shared.of_reports(&acme), shared.check_report(&acme, "/media/acme/r.json")),
+            (vec![], Ok(()))
+        );
+        let reports = Some("/reports/{tenant}".to_owned());
+        let separate = RootsArgs { report_roots: reports, ..args("/media/{tenant}") }.open(None).unwrap();
+        assert_eq!(separate.of_reports(&acme), ["/reports/acme"]);
+        assert_eq!(separate.check_report(&acme, "/reports/acme/r.json"), Ok(()));
+        for place in ["/media/acme/r.json", "/reports/other/r.json"] {
+            let error = separate.check_report(&acme, place).unwrap_err();
+            assert!(error.contains("is outside the report roots of your tenant"), "{error}");
+            assert!(error.contains("VMAFX_REPORT_ROOTS, or the tenant's reports.roots"), "{error}");
+        }
+        let list = Some("/reports/{namespace}".to_owned());
+        let error = RootsArgs { report_roots: list, ..args("/media") }.open(None).unwrap_err().to_string();
+        assert!(error.starts_with("VMAFX_REPORT_ROOTS cannot be"), "{error}");
     }
 
     #[test]
@@ -126,7 +199,7 @@ mod tests {
         "VMAFX_SCORING_ROOTS cannot be \"{tenant}\": it is neither an absolute path"
     )]
     fn a_bad_root_is_refused_at_start(#[case] list: &str, #[case] expected: &str) {
-        let error = RootsArgs { scoring_roots: Some(list.to_owned()) }.open(None).unwrap_err().to_string();
+        let error = args(list).open(None).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
 }

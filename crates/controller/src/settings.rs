@@ -6,7 +6,7 @@
 //! | `VMAFX_STORE_*`, `VMAFX_DB_*`                        | `settings/store.rs`            |
 //! | `VMAFX_RETENTION_*`                                  | `settings/retention.rs`        |
 //! | `VMAFX_AUTH_*`, `VMAFX_JWKS_*`                       | [`crate::auth::AuthArgs`]      |
-//! | `VMAFX_SCORING_ROOTS`                                | [`crate::roots::RootsArgs`]    |
+//! | `VMAFX_SCORING_ROOTS`, `VMAFX_REPORT_ROOTS`          | [`crate::roots::RootsArgs`]    |
 //! | `VMAFX_HTTP_*`, `VMAFX_GRPC_*`                       | [`vmafx_kit::serve`]           |
 //! | `VMAFX_LOG_*`                                        | [`vmafx_kit::logs`]            |
 

@@ -10,16 +10,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use vmafx_kit::health::{Readiness, ServingSignal};
-use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::LimitMetrics;
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_queue::clock::{Clock, SystemClock};
 use vmafx_queue::sqlite::BackupSummary;
 
+use crate::audit::AuditLog;
 use crate::auth::{AuthMetrics, Clocks};
 use crate::background;
 use crate::grpc::CallMetrics;
-use crate::metrics::{ControllerMetrics, QueueGauges};
+use crate::metrics::{ControllerMetrics, MetricsPages, QueueGauges};
 use crate::node_status::NodeStatusWriter;
 use crate::service::{Service, ServiceLimits, ServiceParts};
 use crate::settings::{Command, Settings};
@@ -66,14 +66,13 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
 pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses, BoxError> {
     let policy = settings.store.policy()?;
     let retention = settings.retention.validate()?;
-    let mut metrics = Metrics::new(env!("CARGO_PKG_VERSION"));
-    let controller_metrics = ControllerMetrics::new(&mut metrics);
-    let calls = CallMetrics::new(&mut metrics);
-    let limits = LimitMetrics::new(&mut metrics);
     let gauges = QueueGauges::default();
-    metrics.collector(gauges.clone());
-    let access =
-        settings.auth.open(&settings.roots, Clocks::system(), AuthMetrics::new(&mut metrics)).await?;
+    let mut pages = MetricsPages::new(env!("CARGO_PKG_VERSION"), &gauges);
+    let controller_metrics = ControllerMetrics::new(&mut pages);
+    let metrics = &mut pages.common;
+    let calls = CallMetrics::new(metrics);
+    let limits = LimitMetrics::new(metrics);
+    let access = settings.auth.open(&settings.roots, Clocks::system(), AuthMetrics::new(metrics)).await?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let store = settings.store.open(clock.clone()).await?;
@@ -97,7 +96,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     tasks.service("auth", access.refresher.clone().run(tasks.shutdown()));
     background::run(&service, retention, settings.retention.retention_interval.0, tasks);
     if let Some(client) = settings.node_status.client().await? {
-        let writer = NodeStatusWriter::new(store.clone(), client, settings.cluster.clone(), &mut metrics);
+        let writer = NodeStatusWriter::new(store.clone(), client, settings.cluster.clone(), metrics);
         tasks.service("node-status", writer.run(tasks.shutdown()));
     }
 
@@ -108,10 +107,11 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         access,
         readiness,
         serving,
-        metrics: Arc::new(metrics),
+        pages: Arc::new(pages),
         gauges,
         calls,
         limits,
+        audit: AuditLog::default(),
         clock,
     };
     listeners::open(&settings, parts, tasks).await

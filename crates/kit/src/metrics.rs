@@ -13,7 +13,7 @@ mod open;
 mod process;
 mod registry;
 
-pub use endpoint::router;
+pub use endpoint::{response, router};
 pub use label::{LabelSet, MetricLabel, MetricLabels};
 pub use open::{OpenLabel, OpenLabelValue, OpenLabelValues};
 pub use prometheus_client::collector::Collector;

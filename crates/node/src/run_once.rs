@@ -119,6 +119,7 @@ async fn score(
         .map_err(|error| internal("cannot score on this machine", &error))?;
     let context = ScoringContext {
         scoring_roots: &args.scoring_roots,
+        report_roots: &args.report_roots,
         cancel,
         // The Kubernetes Job may have started an earlier Pod, which cannot be told here.
         report_is_new: false,

@@ -59,8 +59,10 @@ pub struct JobLimits {
 /// What is not part of the request.
 #[derive(Debug)]
 pub struct ScoringContext<'a, P> {
-    /// Locations that may be read and written, as configured.
+    /// Locations that may be read, as configured.
     pub scoring_roots: &'a [String],
+    /// Locations to which the report may be written; none: the scoring roots.
+    pub report_roots: &'a [String],
     pub cancel: &'a CancellationToken,
     /// Whether neither an earlier attempt nor an earlier job for the same resource can have written the report.
     pub report_is_new: bool,
@@ -151,11 +153,12 @@ impl Scorer {
         let (cancel, progress) = (context.cancel, context.progress);
         let report_format = self.check(request)?;
         let roots = ScoringRoots::parse(context.scoring_roots)?;
+        let report_roots = roots.clone().of_report(context.report_roots)?;
         let write_mode = WriteMode::of(request.overwrite_report);
         if let Some(uri) = &request.report_uri {
-            self.publisher.check(uri, &roots)?;
+            self.publisher.check(uri, &report_roots)?;
             if context.report_is_new && write_mode == WriteMode::Create {
-                self.publisher.check_absent(uri, &roots).await?;
+                self.publisher.check_absent(uri, &report_roots).await?;
             }
         }
         let (reference, distorted, model) = self.gather(request, &roots, cancel).await?;
@@ -183,7 +186,7 @@ impl Scorer {
         let details = result.details.get_or_insert_default();
         self.backend.name().clone_into(&mut details.backend);
         if let (Some(file), Some(uri)) = (&task.report, &request.report_uri) {
-            self.publisher.publish(file, uri, &roots, write_mode, cancel).await?;
+            self.publisher.publish(file, uri, &report_roots, write_mode, cancel).await?;
             details.report_uri.clone_from(uri);
         }
         Ok(result)

@@ -96,6 +96,10 @@ const AGENT_VARIABLES: &[(&str, &str)] = &[
         "VMAFX_SCORING_ROOTS",
         "set it on the controller, or VMAFX_OPERATOR_SCORING_ROOTS on the operator, instead",
     ),
+    (
+        "VMAFX_REPORT_ROOTS",
+        "set it on the controller, or VMAFX_OPERATOR_REPORT_ROOTS on the operator, instead",
+    ),
     ("VMAFX_HTTP_ADDR", "the probes of the Pod use this address; remove it"),
 ];
 

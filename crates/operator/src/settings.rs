@@ -163,6 +163,11 @@ pub struct WorkerArgs {
           value_parser = scoring_roots)]
     pub scoring_roots: ScoringRoots,
 
+    /// Locations that jobs with execution: Pod may write reports to, in the same syntax. Empty: the scoring roots.
+    #[arg(long, env = "VMAFX_OPERATOR_REPORT_ROOTS", value_name = "LIST", default_value = "",
+          value_parser = scoring_roots)]
+    pub report_roots: ScoringRoots,
+
     /// Time for a worker to finish its jobs when its Pod is stopped; jobs that are not finished then are handed back.
     #[arg(long, env = "VMAFX_OPERATOR_NODE_DRAIN", value_name = "DURATION", default_value = "5m")]
     pub node_drain: GoDuration,
@@ -259,6 +264,7 @@ impl Settings {
         JobDefaults {
             image: workers.node_image.clone(),
             roots: workers.scoring_roots.clone(),
+            report_roots: workers.report_roots.clone(),
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
             guard: workers.guard(),

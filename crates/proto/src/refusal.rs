@@ -14,7 +14,7 @@ const DOMAIN: &str = "vmafx.dev";
 /// Why a call was refused. A reason of a later release is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalReason {
-    /// A clip or a report is outside the scoring roots of the tenant.
+    /// A clip is outside the scoring roots of the tenant, or a report outside its report roots.
     OutsideScoringRoots,
     /// The controller cannot use its store now. The call may or may not have had an effect.
     StoreUnavailable,

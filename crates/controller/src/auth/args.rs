@@ -13,6 +13,7 @@ use super::config_file::{self, ConfigFileError};
 use super::issuer::IssuerName;
 use super::jwks::{Endpoint, Fetcher, KeyCache};
 use super::metrics::AuthMetrics;
+use super::metrics_token::MetricsToken;
 use super::namespaces::NamespaceTenants;
 use super::provider::{ClaimNames, Provider, SubjectMap};
 use super::refresher::AuthRefresher;
@@ -32,6 +33,7 @@ pub(super) const JWKS_TOKEN: &str = "VMAFX_JWKS_TOKEN_FILE";
 const ISSUER: &str = "VMAFX_AUTH_ISSUER";
 const AUDIENCE: &str = "VMAFX_AUTH_AUDIENCE";
 const TOKEN_FILE: &str = "VMAFX_AUTH_TOKEN_FILE";
+const METRICS_TOKEN_FILE: &str = "VMAFX_AUTH_METRICS_TOKEN_FILE";
 const SUBJECTS: &str = "VMAFX_AUTH_SUBJECTS";
 const DEFAULT_TENANT: &str = "VMAFX_AUTH_DEFAULT_TENANT";
 const OPERATOR_SUBJECT: &str = "VMAFX_AUTH_OPERATOR_SUBJECT";
@@ -76,6 +78,10 @@ pub struct AuthArgs {
     /// YAML file with static tokens: tokens: [{token or sha256, tenant, roles, subject}].
     #[arg(long, env = "VMAFX_AUTH_TOKEN_FILE", value_name = "FILE")]
     pub auth_token_file: Option<PathBuf>,
+
+    /// File with the token of the scraper whose /metrics name tenants. All others get the sums over all tenants.
+    #[arg(long, env = "VMAFX_AUTH_METRICS_TOKEN_FILE", value_name = "FILE")]
+    pub auth_metrics_token_file: Option<PathBuf>,
 
     /// Roles of subjects such as service accounts: subject=role+role,… or the absolute path of a YAML file.
     #[arg(long, env = "VMAFX_AUTH_SUBJECTS", value_name = "LIST|FILE")]
@@ -141,13 +147,20 @@ impl AuthArgs {
             }
             _ => None,
         };
+        let metrics_token = match &self.auth_metrics_token_file {
+            Some(file) if !self.auth_disabled => {
+                config_file::warn_if_world_readable(file).await;
+                Some(ReloadingFile::open(file.clone(), METRICS_TOKEN_FILE, MetricsToken::parse).await?)
+            }
+            _ => None,
+        };
         let issuers = self.issuers(tokens.is_some(), &clocks, &metrics).await?;
         let roots: Arc<dyn service::Roots> = match &issuers {
             Issuers::Tenants(registry) => Arc::clone(registry) as _,
             Issuers::One(provider) => Arc::new(scoring_roots.open(provider.namespaces.as_ref())?),
             Issuers::Disabled(_) | Issuers::None => Arc::new(scoring_roots.open(None)?),
         };
-        let inner = Inner { issuers, tokens, cache: TokenCache::default(), clocks, metrics };
+        let inner = Inner { issuers, tokens, metrics_token, cache: TokenCache::default(), clocks, metrics };
         let authenticator = Authenticator(Arc::new(inner));
         Ok(Access { refresher: AuthRefresher(authenticator.clone()), authenticator, roots })
     }
@@ -290,6 +303,7 @@ impl AuthArgs {
             (self.jwks_endpoint.is_some(), JWKS),
             (self.auth_subjects.is_some(), SUBJECTS),
             (scoring_roots.scoring_roots.is_some(), roots::VARIABLE),
+            (scoring_roots.report_roots.is_some(), roots::REPORTS_VARIABLE),
         ];
         if let Some((_, first)) = global_settings.into_iter().find(|(set, _)| *set) {
             return Err(SettingsError::Both { first, second: TENANTS });

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use http::HeaderMap;
+
+use super::bearer;
 use super::clocks::Clocks;
 use super::jwt::{self, UnverifiedToken};
 use super::metrics::AuthMetrics;
+use super::metrics_token::MetricsToken;
 use super::outcome::AuthOutcome;
 use super::provider::Provider;
 use super::reloading_file::ReloadingFile;
@@ -12,6 +16,7 @@ use super::static_tokens::StaticTokens;
 use super::tenants::TenantRegistry;
 use super::token_cache::{TokenCache, token_digest};
 use crate::identity::Identity;
+use crate::metrics::MetricsView;
 use crate::refusal::Refusal;
 
 /// The accepted issuers of tokens, besides the token file.
@@ -40,6 +45,7 @@ impl Issuers {
 pub(super) struct Inner {
     pub(super) issuers: Issuers,
     pub(super) tokens: Option<ReloadingFile<StaticTokens>>,
+    pub(super) metrics_token: Option<ReloadingFile<MetricsToken>>,
     pub(super) cache: TokenCache,
     pub(super) clocks: Clocks,
     pub(super) metrics: AuthMetrics,
@@ -67,6 +73,17 @@ impl Authenticator {
                 tenant.map(|tenant| Identity { tenant, ..caller }).ok_or(AuthOutcome::Namespace)
             }
             _ => Err(AuthOutcome::Namespace),
+        }
+    }
+
+    /// What a scraper of metrics gets: names of tenants need the token of the scraper.
+    pub fn metrics_view(&self, headers: &HeaderMap) -> Result<MetricsView, Refusal> {
+        let Inner { issuers, metrics_token, .. } = &*self.0;
+        match (issuers, metrics_token, bearer::token(headers)) {
+            (Issuers::Disabled(_), ..) => Ok(MetricsView::Tenants),
+            (_, Some(file), Some(token)) if file.get().0.is(token) => Ok(MetricsView::Tenants),
+            (_, Some(_), Some(_)) => Err(Refusal::Unauthenticated),
+            (_, None, _) | (_, Some(_), None) => Ok(MetricsView::Totals),
         }
     }
 

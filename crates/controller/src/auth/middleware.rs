@@ -15,6 +15,7 @@ use super::authenticator::Authenticator;
 use super::bearer;
 use super::outcome::AuthOutcome;
 use super::permissions::Permission;
+use crate::audit::AuditedCall;
 use crate::identity::{Identity, Role, Roles};
 use crate::refusal::Refusal;
 
@@ -32,13 +33,16 @@ impl CallAuthorizer {
         &self,
         permission: Option<Permission>,
         headers: &HeaderMap,
+        call: &AuditedCall,
     ) -> Result<Option<Identity>, Refusal> {
         if permission == Some(Permission::Exempt) {
             self.0.metrics().call(AuthOutcome::Accepted);
             return Ok(None);
         }
         let caller = self.0.authenticate(bearer::token(headers)).await?;
+        call.caller(&caller);
         let identity = self.for_namespace(caller, headers)?;
+        call.caller(&identity);
         let deny = |outcome, text| {
             self.0.metrics().call(outcome);
             tracing::debug!(?outcome, tenant = %identity.tenant, subject = identity.subject, "denied a call");

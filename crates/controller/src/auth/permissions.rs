@@ -1,4 +1,5 @@
-//! The roles that each method and route needs, and the limits of each method. Unlisted ones are denied to everybody.
+//! The roles that each method and route needs, what it does, and the limits of each method. Unlisted ones are denied to
+//! everybody.
 
 use http::Method;
 
@@ -16,6 +17,15 @@ const READ: Permission = Permission::Roles(Roles::of(&[Role::Reader, Role::Write
 const WRITE: Permission = Permission::Roles(Roles::of(&[Role::Writer, Role::Admin]));
 /// Not for admins: only a node registers, pulls work and reports.
 const NODE: Permission = Permission::Roles(Roles::of(&[Role::Node]));
+
+/// What a call does to jobs and nodes, and so whether it is in the audit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEffect {
+    Reads,
+    Changes,
+    /// Nodes make these calls all the time, so the audit log has them at level debug only.
+    ChangesOften,
+}
 
 /// Maximum size of a request message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,35 +52,36 @@ pub enum CallDuration {
     Exchange,
 }
 
-/// Path, permission, and limits of a gRPC method.
-pub type GrpcMethod = (&'static str, Permission, MessageSize, CallDuration);
+/// Path, permission, effect, and limits of a gRPC method.
+pub type GrpcMethod = (&'static str, Permission, CallEffect, MessageSize, CallDuration);
 
 static GRPC_METHODS: [GrpcMethod; 22] = {
     use CallDuration::{Exchange, Pull, Score, Short, Stream};
+    use CallEffect::{Changes, ChangesOften, Reads};
     use MessageSize::{Large, Ordinary, Tiny};
     [
-        ("/vmafx.controller.v1.VmafxController/SubmitJob", WRITE, Large, Short),
-        ("/vmafx.controller.v1.VmafxController/GetJob", READ, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/CancelJob", WRITE, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/StreamJobs", READ, Ordinary, Stream),
-        ("/vmafx.controller.v1.VmafxController/RegisterNode", NODE, Large, Short),
-        ("/vmafx.controller.v1.VmafxController/Heartbeat", NODE, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/PullWork", NODE, Large, Pull),
-        ("/vmafx.controller.v1.VmafxController/ReportResult", NODE, Large, Short),
-        ("/vmafx.controller.v1.VmafxController/ReleaseJob", NODE, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/LabelJob", WRITE, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/StreamSamples", READ, Large, Stream),
-        ("/vmafx.controller.v1.VmafxController/Explain", READ, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/ListJobs", READ, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/ListNodes", READ, Ordinary, Short),
-        ("/vmafx.controller.v1.VmafxController/UpdateJob", WRITE, Large, Short),
-        ("/vmafx.v1.VmafxScoring/Score", WRITE, Large, Score),
-        ("/vmafx.v1.VmafxScoring/ScoreStream", WRITE, Ordinary, Exchange),
-        ("/vmafx.v1.VmafxScoring/Health", READ, Ordinary, Short),
-        ("/grpc.health.v1.Health/Check", Permission::Exempt, Tiny, Short),
-        ("/grpc.health.v1.Health/Watch", Permission::Exempt, Tiny, Stream),
-        ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", READ, Tiny, Exchange),
-        ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", READ, Tiny, Exchange),
+        ("/vmafx.controller.v1.VmafxController/SubmitJob", WRITE, Changes, Large, Short),
+        ("/vmafx.controller.v1.VmafxController/GetJob", READ, Reads, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/CancelJob", WRITE, Changes, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/StreamJobs", READ, Reads, Ordinary, Stream),
+        ("/vmafx.controller.v1.VmafxController/RegisterNode", NODE, Changes, Large, Short),
+        ("/vmafx.controller.v1.VmafxController/Heartbeat", NODE, ChangesOften, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/PullWork", NODE, ChangesOften, Large, Pull),
+        ("/vmafx.controller.v1.VmafxController/ReportResult", NODE, Changes, Large, Short),
+        ("/vmafx.controller.v1.VmafxController/ReleaseJob", NODE, Changes, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/LabelJob", WRITE, Changes, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/StreamSamples", READ, Reads, Large, Stream),
+        ("/vmafx.controller.v1.VmafxController/Explain", READ, Reads, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/ListJobs", READ, Reads, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/ListNodes", READ, Reads, Ordinary, Short),
+        ("/vmafx.controller.v1.VmafxController/UpdateJob", WRITE, Changes, Large, Short),
+        ("/vmafx.v1.VmafxScoring/Score", WRITE, Changes, Large, Score),
+        ("/vmafx.v1.VmafxScoring/ScoreStream", WRITE, Changes, Ordinary, Exchange),
+        ("/vmafx.v1.VmafxScoring/Health", READ, Reads, Ordinary, Short),
+        ("/grpc.health.v1.Health/Check", Permission::Exempt, Reads, Tiny, Short),
+        ("/grpc.health.v1.Health/Watch", Permission::Exempt, Reads, Tiny, Stream),
+        ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", READ, Reads, Tiny, Exchange),
+        ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", READ, Reads, Tiny, Exchange),
     ]
 };
 
@@ -103,6 +114,11 @@ pub fn of_grpc_method(path: &str) -> Option<Permission> {
 /// `None` for a method that is denied to everybody.
 pub fn grpc_method(path: &str) -> Option<&'static GrpcMethod> {
     GRPC_METHODS.iter().find(|(method, ..)| *method == path)
+}
+
+/// The effect of a route. GET and HEAD are safe: their routes change nothing.
+pub fn http_effect(method: &Method) -> CallEffect {
+    if method.is_safe() { CallEffect::Reads } else { CallEffect::Changes }
 }
 
 /// `None` denies the route to everybody. HEAD needs the same permission as GET.

@@ -23,6 +23,9 @@ impl AuthRefresher {
         if let Some(tokens) = &inner.tokens {
             tokens.reload_if_changed().await;
         }
+        if let Some(token) = &inner.metrics_token {
+            token.reload_if_changed().await;
+        }
         if let Issuers::One(provider) = &inner.issuers {
             provider.reload_if_changed().await;
         }

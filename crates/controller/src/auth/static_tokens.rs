@@ -79,15 +79,10 @@ impl fmt::Debug for StaticTokens {
 impl TokenEntry {
     fn parse(self) -> Result<(TokenDigest, Identity), String> {
         let digest = match (self.token, self.sha256) {
-            (Some(token), None) if token.len() < MIN_TOKEN_LENGTH => {
-                return Err(format!(
-                    "it has fewer than {MIN_TOKEN_LENGTH} characters and can be guessed: use a longer one"
-                ));
+            (Some(token), None) => {
+                check_token(&token)?;
+                token_digest(&token)
             }
-            (Some(token), None) if !token.chars().all(|letter| letter.is_ascii_graphic()) => {
-                return Err("it has spaces or characters other than printable ASCII".to_owned());
-            }
-            (Some(token), None) => token_digest(&token),
             (None, Some(digits)) => parse_digest(&digits).ok_or("sha256 must be 64 hexadecimal digits")?,
             (None, None) | (Some(_), Some(_)) => return Err("set either token or sha256".to_owned()),
         };
@@ -101,6 +96,19 @@ impl TokenEntry {
             Identity { tenant, subject, roles: parse_roles(&self.roles)?, calls_for_namespaces: false },
         ))
     }
+}
+
+/// Refuses a token that can be guessed, or that no header can have.
+pub(super) fn check_token(token: &str) -> Result<(), String> {
+    if token.len() < MIN_TOKEN_LENGTH {
+        return Err(format!(
+            "it has fewer than {MIN_TOKEN_LENGTH} characters and can be guessed: use a longer one"
+        ));
+    }
+    if !token.chars().all(|letter| letter.is_ascii_graphic()) {
+        return Err("it has spaces or characters other than printable ASCII".to_owned());
+    }
+    Ok(())
 }
 
 /// Refuses unknown names: a typing error must not silently remove a role.

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! `system:serviceaccount:*:vmafx-node` is the ServiceAccount of that name in every namespace. It needs a tenant for each
-//! namespace, because whoever may create ServiceAccounts in any namespace would otherwise be a node of all of them.
+//! namespace, because whoever may create `ServiceAccounts` in any namespace would otherwise be a node of all of them.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ pub(super) struct SubjectGrant {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Subjects {
     by_subject: HashMap<String, SubjectGrant>,
-    /// Roles of the ServiceAccounts of a name in every namespace, each in the tenant of its namespace.
+    /// Roles of the `ServiceAccounts` of a name in every namespace, each in the tenant of its namespace.
     in_any_namespace: HashMap<String, Roles>,
 }
 

@@ -8,7 +8,7 @@ use tonic::{Request, Response, Status};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::convert::cancel_cause;
 
-use super::{caller, convert};
+use super::{audited, caller, convert};
 use crate::service::Service;
 use crate::service::request;
 
@@ -26,8 +26,9 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::SubmitJobRequest>,
     ) -> RpcResult<wire::SubmitJobResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
         let submitted = self.0.submit(&who, convert::submit(request.into_inner())?).await?;
+        call.job(submitted.id);
         let (job_id, deduplicated) = (submitted.id.to_string(), submitted.deduplicated);
         Ok(Response::new(wire::SubmitJobResponse { job_id, deduplicated }))
     }
@@ -42,8 +43,9 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::CancelJobRequest>,
     ) -> RpcResult<wire::CancelJobResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
         let wire::CancelJobRequest { job_id, reason, cause } = request.into_inner();
+        call.named_job(&job_id);
         self.0.cancel(&who, &job_id, cancel_cause(cause), &reason).await?;
         let message = "cancellation requested".to_owned();
         Ok(Response::new(wire::CancelJobResponse { ok: true, message }))
@@ -68,8 +70,10 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::RegisterNodeRequest>,
     ) -> RpcResult<wire::RegisterNodeResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        call.node(&request.get_ref().name);
         let registered = self.0.register(&who, convert::register(request.into_inner())).await?;
+        call.session(registered.credentials.session);
         Ok(Response::new(convert::registered(registered)))
     }
 
@@ -77,7 +81,8 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::HeartbeatRequest>,
     ) -> RpcResult<wire::HeartbeatResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        call.named_session(&request.get_ref().node_id);
         let reply = self.0.heartbeat(&who, convert::heartbeat(request.into_inner())).await?;
         let ok = reply.is_some();
         let reply = reply.unwrap_or_default();
@@ -86,11 +91,16 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     }
 
     async fn pull_work(&self, request: Request<wire::PullWorkRequest>) -> RpcResult<wire::PullWorkResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        call.named_session(&request.get_ref().node_id);
         let delivery = self.0.pull(&who, convert::pull(request.into_inner())).await?;
         // There is no await between the delivery and the response. If the caller is gone by
         // now, the node names this pull as lost, or the lease expires.
-        let job = delivery.and_then(crate::service::Delivery::deliver).map(convert::assigned_job);
+        let assigned = delivery.and_then(crate::service::Delivery::deliver);
+        let job = assigned.map(|assigned| {
+            call.job(assigned.job.id);
+            convert::assigned_job(assigned)
+        });
         Ok(Response::new(wire::PullWorkResponse { job }))
     }
 
@@ -98,7 +108,9 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::ReportResultRequest>,
     ) -> RpcResult<wire::ReportResultResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        call.named_job(&request.get_ref().job_id);
+        call.named_session(&request.get_ref().node_id);
         self.0.report(&who, convert::report(request.into_inner())).await?;
         Ok(Response::new(wire::ReportResultResponse { ok: true }))
     }
@@ -107,14 +119,20 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::ReleaseJobRequest>,
     ) -> RpcResult<wire::ReleaseJobResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        call.named_job(&request.get_ref().job_id);
+        call.named_session(&request.get_ref().node_id);
         let ok = self.0.release(&who, convert::release(request.into_inner())).await?;
         Ok(Response::new(wire::ReleaseJobResponse { ok }))
     }
 
     async fn label_job(&self, request: Request<wire::LabelJobRequest>) -> RpcResult<wire::LabelJobResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        if let Some(wire::label_job_request::Target::JobId(id)) = &request.get_ref().target {
+            call.named_job(id);
+        }
         let labelled = self.0.label(&who, convert::label_job(request.into_inner())?).await?;
+        call.job(labelled.job);
         let (job_id, sampled) = (labelled.job.to_string(), labelled.sampled);
         Ok(Response::new(wire::LabelJobResponse { job_id, sampled }))
     }
@@ -146,7 +164,8 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::UpdateJobRequest>,
     ) -> RpcResult<wire::UpdateJobResponse> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
+        call.named_job(&request.get_ref().job_id);
         let (id, update) = convert::update(request.into_inner())?;
         let updated = self.0.update(&who, &id, update).await?;
         let (job, changed) = (Some(convert::job(updated.job)), updated.changed);

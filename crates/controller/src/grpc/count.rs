@@ -33,29 +33,34 @@ impl MetricLabel for CodeLabel {
     const NAME: &'static str = "code";
 
     fn value(&self) -> &'static str {
-        match self.0 {
-            Code::Ok => "ok",
-            Code::Cancelled => "cancelled",
-            Code::Unknown => "unknown",
-            Code::InvalidArgument => "invalid_argument",
-            Code::DeadlineExceeded => "deadline_exceeded",
-            Code::NotFound => "not_found",
-            Code::AlreadyExists => "already_exists",
-            Code::PermissionDenied => "permission_denied",
-            Code::ResourceExhausted => "resource_exhausted",
-            Code::FailedPrecondition => "failed_precondition",
-            Code::Aborted => "aborted",
-            Code::OutOfRange => "out_of_range",
-            Code::Unimplemented => "unimplemented",
-            Code::Internal => "internal",
-            Code::Unavailable => "unavailable",
-            Code::DataLoss => "data_loss",
-            Code::Unauthenticated => "unauthenticated",
-        }
+        code_name(self.0)
     }
 
     fn all() -> Vec<Self> {
         (0..=16).map(|number| Self(Code::from_i32(number))).collect()
+    }
+}
+
+/// The name of a status code in metrics and in the audit log.
+pub(crate) const fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "ok",
+        Code::Cancelled => "cancelled",
+        Code::Unknown => "unknown",
+        Code::InvalidArgument => "invalid_argument",
+        Code::DeadlineExceeded => "deadline_exceeded",
+        Code::NotFound => "not_found",
+        Code::AlreadyExists => "already_exists",
+        Code::PermissionDenied => "permission_denied",
+        Code::ResourceExhausted => "resource_exhausted",
+        Code::FailedPrecondition => "failed_precondition",
+        Code::Aborted => "aborted",
+        Code::OutOfRange => "out_of_range",
+        Code::Unimplemented => "unimplemented",
+        Code::Internal => "internal",
+        Code::Unavailable => "unavailable",
+        Code::DataLoss => "data_loss",
+        Code::Unauthenticated => "unauthenticated",
     }
 }
 

@@ -24,7 +24,7 @@ pub struct MethodTimes {
 pub fn method_limits(path: &str, times: MethodTimes, max_message_bytes: usize) -> CallLimits {
     let listed = permissions::grpc_method(path);
     let (permission, size, duration) = listed
-        .map_or((None, MessageSize::Tiny, CallDuration::Short), |(_, permission, size, duration)| {
+        .map_or((None, MessageSize::Tiny, CallDuration::Short), |(_, permission, _, size, duration)| {
             (Some(*permission), *size, *duration)
         });
     let message_bytes = match size {

@@ -4,7 +4,7 @@ use futures::stream::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 use vmafx_proto::scoring::v1 as wire;
 
-use super::{caller, convert};
+use super::{audited, caller, convert};
 use crate::service::Service;
 
 /// Direct scores: each is a job with a waiting caller.
@@ -18,9 +18,10 @@ impl wire::vmafx_scoring_server::VmafxScoring for Scoring {
         &self,
         request: Request<wire::ScoreRequest>,
     ) -> Result<Response<wire::ScoreResponse>, Status> {
-        let who = caller(&request)?;
+        let (who, call) = (caller(&request)?, audited(&request));
         let scoring = convert::score(request.into_inner())?;
         let job = self.0.score_and_wait(&who, scoring).await.map_err(convert::rename_field)?;
+        call.job(job.id);
         let (state, reason, error) = (job.state, job.failure_reason, job.error.clone());
         match convert::scored(job) {
             Some(scored) => Ok(Response::new(scored)),

@@ -3,19 +3,29 @@
 use tonic::{Code, Status};
 use vmafx_proto::refusal::RefusalReason;
 
+use crate::audit::CallEnd;
 use crate::refusal::Refusal;
 
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
-        let (code, message) = (code(&refusal), refusal.to_string());
-        match refusal {
-            Refusal::OutsideRoots { .. } => RefusalReason::OutsideScoringRoots.status(code, message),
-            Refusal::StoreUnavailable => RefusalReason::StoreUnavailable.status(code, message),
-            Refusal::StoreFull(_) => RefusalReason::StoreFull.status(code, message),
-            Refusal::KeyReused(_) => RefusalReason::IdempotencyKeyReused.status(code, message),
-            _ => Self::new(code, message),
+        let message = refusal.to_string();
+        match refused(&refusal) {
+            CallEnd { code, reason: Some(reason) } => reason.status(code, message),
+            CallEnd { code, reason: None } => Self::new(code, message),
         }
     }
+}
+
+/// How a refused call ends.
+pub(crate) fn refused(refusal: &Refusal) -> CallEnd {
+    let reason = match refusal {
+        Refusal::OutsideRoots { .. } => Some(RefusalReason::OutsideScoringRoots),
+        Refusal::StoreUnavailable => Some(RefusalReason::StoreUnavailable),
+        Refusal::StoreFull(_) => Some(RefusalReason::StoreFull),
+        Refusal::KeyReused(_) => Some(RefusalReason::IdempotencyKeyReused),
+        _ => None,
+    };
+    CallEnd { code: code(refusal), reason }
 }
 
 fn code(refusal: &Refusal) -> Code {

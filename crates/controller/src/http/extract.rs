@@ -1,5 +1,7 @@
 //! Extractors for callers, bodies, queries and ids, with error messages of our own.
 
+use std::convert::Infallible;
+
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -9,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 
 use super::problem;
+use crate::audit::AuditedCall;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
@@ -20,6 +23,17 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
         parts.extensions.get().cloned().map(Self).ok_or(Refusal::Unauthenticated)
+    }
+}
+
+/// The line of the call in the audit log.
+pub(super) struct Audited(pub(super) AuditedCall);
+
+impl<S: Sync> FromRequestParts<S> for Audited {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(AuditedCall::of(&parts.extensions)))
     }
 }
 

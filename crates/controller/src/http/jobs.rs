@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use vmafx_job::CancelCause;
 
-use super::extract::{Body, Caller, Id, OptionalBody, Query};
+use super::extract::{Audited, Body, Caller, Id, OptionalBody, Query};
 use super::shape::{
     AttemptList, CancelJob, Explanation, Job, JobList, LabelJob, Labelled, ListQuery, SubmitJob, Submitted,
     UpdateJob,
@@ -26,9 +26,11 @@ pub(super) async fn list(
 pub(super) async fn submit(
     State(service): State<Service>,
     Caller(who): Caller,
+    Audited(call): Audited,
     Body(body): Body<SubmitJob>,
 ) -> Result<(StatusCode, Json<Submitted>), Refusal> {
     let submitted = service.submit(&who, body.into()).await?;
+    call.job(submitted.id);
     let status = if submitted.deduplicated { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(Submitted { id: submitted.id.0, deduplicated: submitted.deduplicated })))
 }

@@ -32,7 +32,7 @@ pub(super) const fn status(refusal: &Refusal) -> StatusCode {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let status = status(&self);
+        let (status, end) = (status(&self), crate::grpc::refused(&self));
         let error = match self {
             Self::Invalid { field, problem } | Self::OutsideRoots { field, problem } => {
                 format!("{}: {problem}", camel(&field))
@@ -40,7 +40,10 @@ impl IntoResponse for Refusal {
             Self::KeyReused(problem) => format!("idempotencyKey: {problem}"),
             other => other.to_string(),
         };
-        response(status, error)
+        let mut response = response(status, error);
+        // For the audit log, which has the same words for both protocols.
+        response.extensions_mut().insert(end);
+        response
     }
 }
 

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use vmafx_job::ScoringRequest;
 use vmafx_queue::transition::State as JobState;
 
-use super::extract::{Body, Caller};
+use super::extract::{Audited, Body, Caller};
 use super::problem;
 use super::shape::{Score, ScoreRequest};
 use crate::refusal::Refusal;
@@ -16,12 +16,14 @@ use crate::service::Service;
 pub(super) async fn score(
     State(service): State<Service>,
     Caller(who): Caller,
+    Audited(call): Audited,
     Body(body): Body<ScoreRequest>,
 ) -> Result<Response, Refusal> {
     let ScoreRequest { reference, distorted, model } = body;
     let model = (!model.is_empty()).then_some(model);
     let scoring = ScoringRequest { reference, distorted, model, ..ScoringRequest::default() };
     let job = service.score_and_wait(&who, scoring).await?;
+    call.job(job.id);
     if let Some(success) = job.result {
         return Ok(Json(Score { score: success.score, features: success.features }).into_response());
     }

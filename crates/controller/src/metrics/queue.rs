@@ -7,19 +7,21 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use tokio::time::{Instant, timeout};
-use tower::ServiceExt;
-use vmafx_kit::metrics::{Collector, LabelSet, MetricLabel, Metrics};
+use vmafx_kit::metrics::{Collector, LabelSet, MetricLabel};
 use vmafx_queue::Store;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::store::TenantStats;
 
-use super::{ControllerMetrics, ReadSource};
+use super::{ControllerMetrics, MetricsPages, MetricsView, ReadSource};
+use crate::auth::Authenticator;
+use crate::refusal::Refusal;
 
 /// Scrapes within this time share a snapshot, so that frequent scrapes do not load the store.
 const CACHE_TTL: Duration = Duration::from_secs(1);
@@ -45,19 +47,52 @@ struct QueueSnapshot {
     free_bytes: Option<u64>,
 }
 
-/// Exports the last snapshot, or nothing while there is none.
+/// The last snapshot of the queue, or none.
 #[derive(Clone, Debug, Default)]
 pub struct QueueGauges(Arc<Mutex<Option<QueueSnapshot>>>);
 
+/// Exports the last snapshot, or nothing while there is none.
+#[derive(Debug)]
+struct QueueCollector {
+    gauges: QueueGauges,
+    view: MetricsView,
+}
+
+impl QueueSnapshot {
+    /// The values of the label `tenant`, each with its numbers.
+    fn by_label(&self, view: MetricsView) -> BTreeMap<&'static str, TenantSums> {
+        match view {
+            MetricsView::Tenants => self.tenants.clone(),
+            MetricsView::Totals => {
+                [("", self.tenants.values().copied().fold(TenantSums::default(), TenantSums::and))].into()
+            }
+        }
+    }
+}
+
+impl TenantSums {
+    fn and(self, other: Self) -> Self {
+        Self {
+            pending: self.pending + other.pending,
+            running: self.running + other.running,
+            oldest_age: self.oldest_age.max(other.oldest_age),
+        }
+    }
+}
+
 impl QueueGauges {
+    pub(super) fn collector(&self, view: MetricsView) -> impl Collector {
+        QueueCollector { gauges: self.clone(), view }
+    }
+
     fn set(&self, snapshot: Option<QueueSnapshot>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 }
 
-impl Collector for QueueGauges {
+impl Collector for QueueCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(snapshot) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+        let Some(snapshot) = self.gauges.0.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Ok(());
         };
         #[expect(clippy::cast_precision_loss, reason = "no store holds 2^53 jobs")]
@@ -70,8 +105,9 @@ impl Collector for QueueGauges {
         ];
         for (name, help, read) in gauges {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for (tenant, sums) in &snapshot.tenants {
-                let labels = [("tenant", *tenant)];
+            for (tenant, sums) in &snapshot.by_label(self.view) {
+                let labels: Vec<_> =
+                    [("tenant", *tenant)].into_iter().filter(|(_, name)| !name.is_empty()).collect();
                 ConstGauge::new(read(sums)).encode(family.encode_family(&labels)?)?;
             }
         }
@@ -108,30 +144,32 @@ struct MetricsEndpoint {
     controller_metrics: ControllerMetrics,
     gauges: QueueGauges,
     read_at: tokio::sync::Mutex<Option<Instant>>,
-    static_metrics: Router,
+    pages: Arc<MetricsPages>,
+    authenticator: Authenticator,
 }
 
-/// Serves `/metrics` with current gauges of the queue. `gauges` must be among the collectors of `metrics`.
+/// Serves `/metrics` with current gauges of the queue. `gauges` must be those of `pages`.
 pub fn router(
-    metrics: Arc<Metrics>,
+    pages: Arc<MetricsPages>,
+    authenticator: Authenticator,
     gauges: QueueGauges,
     controller_metrics: ControllerMetrics,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
 ) -> Router {
-    let static_metrics = vmafx_kit::metrics::router(metrics);
     let read_at = tokio::sync::Mutex::default();
     let endpoint =
-        Arc::new(MetricsEndpoint { store, clock, controller_metrics, gauges, read_at, static_metrics });
+        Arc::new(MetricsEndpoint { store, clock, controller_metrics, gauges, read_at, pages, authenticator });
     Router::new().route("/metrics", get(serve)).with_state(endpoint)
 }
 
-async fn serve(State(endpoint): State<Arc<MetricsEndpoint>>, request: axum::extract::Request) -> Response {
+async fn serve(
+    State(endpoint): State<Arc<MetricsEndpoint>>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let view = endpoint.authenticator.metrics_view(&headers)?;
     endpoint.read().await;
-    match endpoint.static_metrics.clone().oneshot(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    }
+    Ok(vmafx_kit::metrics::response(endpoint.pages.encode(view)))
 }
 
 impl MetricsEndpoint {
@@ -165,9 +203,11 @@ impl MetricsEndpoint {
         for tenant in stats {
             let sums =
                 snapshot.tenants.entry(self.controller_metrics.tenant(&tenant.tenant).value()).or_default();
-            sums.pending += tenant.pending;
-            sums.running += tenant.running;
-            sums.oldest_age = sums.oldest_age.max(age(tenant.oldest_pending));
+            *sums = sums.and(TenantSums {
+                pending: tenant.pending,
+                running: tenant.running,
+                oldest_age: age(tenant.oldest_pending),
+            });
             snapshot.nodes += tenant.nodes;
             snapshot.quarantined += tenant.quarantined;
         }

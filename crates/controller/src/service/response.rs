@@ -46,6 +46,8 @@ pub struct AssignedJob {
     pub job: Job,
     /// The scoring roots of the tenant.
     pub scoring_roots: Vec<String>,
+    /// Those of its reports, if they are not the scoring roots.
+    pub report_roots: Vec<String>,
 }
 
 /// An item of a watch.

@@ -1,4 +1,4 @@
-//! The scoring roots of a tenant.
+//! The scoring roots and the report roots of a tenant.
 
 use vmafx_queue::TenantId;
 
@@ -9,4 +9,14 @@ pub trait Roots: Send + Sync + 'static {
 
     /// Whether an address is inside the roots, decided by its text alone. The error text is for the caller.
     fn check(&self, tenant: &TenantId, address: &str) -> Result<(), String>;
+
+    /// The report roots that a node receives with a job. None: reports are inside the scoring roots.
+    fn of_reports(&self, _tenant: &TenantId) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether a report may be written to an address.
+    fn check_report(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
+        self.check(tenant, address)
+    }
 }

@@ -29,21 +29,23 @@ impl Service {
         Ok(submitted)
     }
 
-    /// Refuses clips and reports outside the scoring roots. `within` is the path of the message that has the fields.
+    /// Refuses clips outside the scoring roots, and a report outside the report roots. `within` is the path of the message
+    /// that has the fields.
     pub(super) fn inside_roots(
         &self,
         who: &Identity,
         within: &str,
         scoring: &ScoringRequest,
     ) -> Result<(), Refusal> {
-        let clips = [("reference", &scoring.reference), ("distorted", &scoring.distorted)];
-        let report = scoring.report_uri.iter().map(|uri| ("report_uri", uri));
-        for (field, address) in clips.into_iter().chain(report) {
-            self.0
-                .roots
-                .check(&who.tenant, address)
-                .map_err(|problem| Refusal::OutsideRoots { field: check::path(within, field), problem })?;
+        let (roots, tenant) = (&self.0.roots, &who.tenant);
+        let outside = |field: &str, checked: Result<(), String>| {
+            checked.map_err(|problem| Refusal::OutsideRoots { field: check::path(within, field), problem })
+        };
+        outside("reference", roots.check(tenant, &scoring.reference))?;
+        outside("distorted", roots.check(tenant, &scoring.distorted))?;
+        match &scoring.report_uri {
+            Some(address) => outside("report_uri", roots.check_report(tenant, address)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

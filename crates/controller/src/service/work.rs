@@ -294,8 +294,9 @@ impl Service {
 }
 
 fn delivery(inner: &Arc<Inner>, tenant: TenantId, credentials: Credentials, job: Job) -> Delivery {
-    let scoring_roots = inner.roots.of(&tenant);
-    Delivery { assigned: Some(AssignedJob { job, scoring_roots }), tenant, credentials, inner: inner.clone() }
+    let (scoring_roots, report_roots) = (inner.roots.of(&tenant), inner.roots.of_reports(&tenant));
+    let assigned = Some(AssignedJob { job, scoring_roots, report_roots });
+    Delivery { assigned, tenant, credentials, inner: inner.clone() }
 }
 
 fn invalid_session() -> Refusal {

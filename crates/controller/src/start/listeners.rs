@@ -9,16 +9,16 @@ use tokio::net::TcpListener;
 use tower::ServiceBuilder;
 use vmafx_kit::config::SettingsError;
 use vmafx_kit::health::{self, Readiness, ServingSignal};
-use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{GrpcLifetimes, GrpcLimits, LimitMetrics, incoming, listen, serve_grpc, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
 use vmafx_queue::clock::Clock;
 
 use super::Addresses;
+use crate::audit::{AuditLog, GrpcAuditLayer, audit_http};
 use crate::auth::Access;
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, MethodTimes, ServingLayer};
-use crate::metrics::{self, ControllerMetrics, QueueGauges};
+use crate::metrics::{self, ControllerMetrics, MetricsPages, QueueGauges};
 use crate::service::Service;
 use crate::settings::Settings;
 
@@ -27,10 +27,11 @@ pub(super) struct ListenerParts {
     pub(super) access: Access,
     pub(super) readiness: Readiness,
     pub(super) serving: ServingSignal,
-    pub(super) metrics: Arc<Metrics>,
+    pub(super) pages: Arc<MetricsPages>,
     pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
     pub(super) limits: LimitMetrics,
+    pub(super) audit: AuditLog,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -76,6 +77,7 @@ async fn add_grpc(
     tasks.service("grpc-health", grpc::report_health(health, parts.serving.clone(), shutdown.clone()));
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
+        .layer(GrpcAuditLayer(parts.audit.clone()))
         .layer(ServingLayer(parts.serving.clone()))
         .layer(GrpcAuthLayer::new(CallAuthorizer::new(parts.access.authenticator.clone())));
     let lifetimes = GrpcLifetimes {
@@ -120,14 +122,15 @@ async fn with_drain_timeout<E: Into<BoxError>>(
 }
 
 fn router(parts: ListenerParts, max_body_bytes: Option<usize>) -> Router {
-    let ListenerParts { service, access, readiness, metrics, gauges, clock, .. } = parts;
+    let ListenerParts { service, access, readiness, pages, gauges, audit, clock, .. } = parts;
     let controller_metrics = service.metrics().clone();
     let store = service.store().clone();
     let probes = health::router(readiness).layer(from_fn_with_state(controller_metrics.clone(), count_probe));
     probes
-        .merge(metrics::router(metrics, gauges, controller_metrics, store, clock))
+        .merge(metrics::router(pages, access.authenticator.clone(), gauges, controller_metrics, store, clock))
         .merge(crate::http::router(service, max_body_bytes))
         .layer(from_fn_with_state(CallAuthorizer::new(access.authenticator), authorize_http))
+        .layer(from_fn_with_state(audit, audit_http))
 }
 
 async fn count_probe(State(metrics): State<ControllerMetrics>, request: Request, next: Next) -> Response {

@@ -188,12 +188,18 @@ async fn tenants_have_their_own_scoring_roots() {
     let issuer = Issuer::start().await;
     let mut acme = tenant("acme", &issuer);
     acme["scoring"] = json!({"roots": ["s3://clips/{tenant}"]});
+    acme["reports"] = json!({"roots": ["s3://reports/{tenant}"]});
     let access = TenantsFile::of(&[acme, tenant("bolt", &issuer)]).open(&clock()).await;
     let id = |name: &str| TenantId::new(name).unwrap();
     assert_eq!(access.roots.of(&id("acme")), ["s3://clips/acme"]);
     assert!(access.roots.check(&id("acme"), "s3://clips/acme/a.mp4").is_ok());
     assert!(access.roots.check(&id("acme"), "s3://clips/bolt/a.mp4").is_err());
+    assert_eq!(access.roots.of_reports(&id("acme")), ["s3://reports/acme"]);
+    assert!(access.roots.check_report(&id("acme"), "s3://reports/acme/a.json").is_ok());
+    assert!(access.roots.check_report(&id("acme"), "s3://clips/acme/a.json").is_err());
     for other in ["bolt", "nobody"] {
+        assert!(access.roots.of_reports(&id(other)).is_empty());
+        assert!(access.roots.check_report(&id(other), "s3://reports/acme/a.json").is_err());
         assert!(access.roots.of(&id(other)).is_empty());
         assert!(access.roots.check(&id(other), "s3://clips/acme/a.mp4").is_err());
     }

@@ -6,15 +6,22 @@ use std::sync::atomic::Ordering;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use tower::ServiceExt;
+use vmafx_controller::auth::{AuthMetrics, Clocks};
 use vmafx_controller::metrics;
+use vmafx_controller::settings::Settings;
+use vmafx_kit::config::{Environment, parse};
 use vmafx_proto::controller::v1 as wire;
 
 use crate::node::{TestNode, clips, submit};
 use crate::server::TestServer;
 
 async fn page(server: &TestServer) -> String {
+    let env: Environment = [("VMAFX_AUTH_DISABLED", "true")].into_iter().collect();
+    let settings: Settings = parse(["vmafx-controller"], &env, &[]).ok().unwrap();
+    let access = settings.auth.open(&settings.roots, Clocks::system(), AuthMetrics::default()).await.unwrap();
     let router = metrics::router(
         server.metrics.clone(),
+        access.authenticator,
         server.numbers.clone(),
         server.service.metrics().clone(),
         server.store.clone(),
@@ -69,8 +76,8 @@ async fn every_metric_of_the_contract_is_present() {
         "vmafx_controller_job_queue_wait_seconds_count{tenant=\"acme\"} 2",
         "vmafx_controller_job_duration_seconds_sum{tenant=\"acme\",outcome=\"completed\"} 14.0",
         "vmafx_controller_job_duration_seconds_bucket{le=\"15.0\",tenant=\"acme\",outcome=\"completed\"} 2",
-        "vmafx_quality_score_bucket{le=\"92.0\",tenant=\"acme\",model=\"\",profile=\"standard\"} 1",
-        "vmafx_quality_score_bucket{le=\"94.0\",tenant=\"acme\",model=\"\",profile=\"standard\"} 2",
+        "vmafx_quality_score_bucket{le=\"92.0\",tenant=\"acme\",profile=\"standard\"} 1",
+        "vmafx_quality_score_bucket{le=\"94.0\",tenant=\"acme\",profile=\"standard\"} 2",
         "vmafx_controller_grpc_requests_total{method=\"vmafx.controller.v1.VmafxController/SubmitJob\",code=\"ok\"} 4",
     ];
     for line in expected {

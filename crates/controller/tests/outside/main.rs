@@ -14,12 +14,14 @@ mod issuer;
 mod node;
 
 mod attack;
+mod audit;
 mod backup;
 mod events;
 mod full;
 mod grpcurl;
 mod jobs;
 mod lost;
+mod metrics;
 mod openapi;
 mod process;
 mod refused;

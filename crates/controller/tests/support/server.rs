@@ -16,10 +16,9 @@ use tower::ServiceBuilder;
 use vmafx_controller::background;
 use vmafx_controller::grpc::{self, CallMetrics, CountCalls, MessageSizes};
 use vmafx_controller::identity::{Identity, Role, Roles};
-use vmafx_controller::metrics::{ControllerMetrics, QueueGauges};
+use vmafx_controller::metrics::{ControllerMetrics, MetricsPages, MetricsView, QueueGauges};
 use vmafx_controller::service::{Roots, Service, ServiceLimits, ServiceParts};
 use vmafx_kit::config::GoDuration;
-use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{ConnectionLimits, LimitMetrics, incoming};
 use vmafx_kit::tasks::{Shutdown, TaskSet};
 use vmafx_proto::controller::v1 as wire;
@@ -109,7 +108,7 @@ pub(crate) struct TestServer {
     pub(crate) addr: SocketAddr,
     pub(crate) store: Arc<CountingStore>,
     pub(crate) service: Service,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<MetricsPages>,
     pub(crate) numbers: QueueGauges,
     pub(crate) clock: TestClock,
     shutdown: Shutdown,
@@ -144,11 +143,10 @@ impl TestServer {
         let store = Arc::new(CountingStore::new(location.open(&options).await));
         let mut tasks = TaskSet::default();
         let shutdown = tasks.shutdown();
-        let mut metrics = Metrics::new("test");
-        let counted = ControllerMetrics::new(&mut metrics);
-        let calls = CallMetrics::new(&mut metrics);
         let numbers = QueueGauges::default();
-        metrics.collector(numbers.clone());
+        let mut metrics = MetricsPages::new("test", &numbers);
+        let counted = ControllerMetrics::new(&mut metrics);
+        let calls = CallMetrics::new(&mut metrics.common);
         let service = Service::new(ServiceParts {
             store: store.clone(),
             clock,
@@ -241,7 +239,7 @@ impl TestServer {
 
     /// The value of a series, which is named with its labels.
     pub(crate) fn metric(&self, name: &str) -> Option<f64> {
-        let page = self.metrics.encode().unwrap();
+        let page = self.metrics.encode(MetricsView::Tenants).unwrap();
         page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
     }
 

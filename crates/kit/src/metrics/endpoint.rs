@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
@@ -16,7 +17,12 @@ pub fn router(metrics: Arc<Metrics>) -> Router {
 }
 
 async fn page(State(metrics): State<Arc<Metrics>>) -> Response {
-    match metrics.encode() {
+    response(metrics.encode())
+}
+
+/// The response with an encoded page.
+pub fn response(encoded: Result<String, fmt::Error>) -> Response {
+    match encoded {
         Ok(page) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], page).into_response(),
         Err(error) => {
             tracing::error!(error = &error as &dyn std::error::Error, "cannot encode the metrics");

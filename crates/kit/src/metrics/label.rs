@@ -64,7 +64,8 @@ pub struct LabelSet<L>(pub L);
 
 impl<L: MetricLabels> EncodeLabelSet for LabelSet<L> {
     fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
-        for pair in self.0.pairs() {
+        // To Prometheus, a label without a value is the same as none.
+        for pair in self.0.pairs().into_iter().filter(|(_, value)| !value.is_empty()) {
             prometheus_client::encoding::EncodeLabel::encode(&pair, encoder.encode_label())?;
         }
         Ok(())

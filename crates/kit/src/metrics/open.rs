@@ -22,10 +22,17 @@ pub trait OpenLabel: Send + Sync + 'static {
     const LIMIT: usize;
 }
 
-/// A value of an open label; only [`OpenLabelValues::get`] creates one.
+/// A value of an open label; only [`OpenLabelValues::get`] creates one with a value.
 pub struct OpenLabelValue<K> {
     value: &'static str,
     label: PhantomData<fn() -> K>,
+}
+
+impl<K: OpenLabel> OpenLabelValue<K> {
+    /// No value: the label is left out.
+    pub fn none() -> Self {
+        Self { value: "", label: PhantomData }
+    }
 }
 
 impl<K: OpenLabel> MetricLabel for OpenLabelValue<K> {

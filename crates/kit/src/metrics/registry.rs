@@ -48,6 +48,11 @@ impl Metrics {
         metrics
     }
 
+    /// Metrics that only some pages have, without those of the process: see [`Self::encode_with`].
+    pub fn section() -> Self {
+        Self { registry: Registry::default(), own: Registry::with_prefix("vmafx") }
+    }
+
     pub fn counter(&mut self, name: &'static str, help: &'static str) -> Counter {
         self.register(name, help, Counter::default())
     }
@@ -99,9 +104,16 @@ impl Metrics {
 
     /// All metrics in the `OpenMetrics` text format, which Prometheus prefers.
     pub fn encode(&self) -> Result<String, fmt::Error> {
+        self.encode_with(&[])
+    }
+
+    /// One page of these metrics and those of the sections.
+    pub fn encode_with(&self, sections: &[&Self]) -> Result<String, fmt::Error> {
         let mut page = String::new();
-        text::encode_registry(&mut page, &self.own)?;
-        text::encode_registry(&mut page, &self.registry)?;
+        for Self { registry, own } in [self].iter().chain(sections) {
+            text::encode_registry(&mut page, own)?;
+            text::encode_registry(&mut page, registry)?;
+        }
         text::encode_eof(&mut page)?;
         Ok(page)
     }
@@ -169,6 +181,17 @@ mod tests {
         }
         assert!(has(&metrics, "vmafx_controller_jobs_submitted_total{tenant=\"acme\"} 1"));
         assert!(has(&metrics, "vmafx_controller_jobs_submitted_total{tenant=\"other\"} 2"));
+    }
+
+    #[test]
+    fn a_label_without_a_value_is_not_written() {
+        let mut section = Metrics::section();
+        let jobs = section.counter_by::<(OpenLabelValue<Tenant>, Outcome)>("controller_jobs", "Jobs");
+        jobs.get_or_create(&LabelSet((OpenLabelValue::none(), Outcome::Failed))).inc();
+        let page = Metrics::new("1").encode_with(&[&section]).unwrap();
+        assert!(page.contains("\nvmafx_controller_jobs_total{outcome=\"failed\"} 1\n"), "{page}");
+        assert!(page.contains("\nvmafx_build_info") && page.ends_with("# EOF\n"), "{page}");
+        assert_eq!(page.matches("# EOF").count(), 1);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::extract::ConnectInfo;
 use futures::{Stream, StreamExt};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -123,7 +124,7 @@ async fn serve_connection<S, B>(
     let peer = connection.peer();
     let admitted = connection.admitted.clone();
     let used = Arc::new(AtomicBool::new(false));
-    let calls = ConnectionCalls { service, admission, admitted: admitted.clone(), used: used.clone() };
+    let calls = ConnectionCalls { service, admission, admitted: admitted.clone(), peer, used: used.clone() };
     let service = service_fn(move |request: Request<Incoming>| calls.clone().call(request));
     let mut server = http2::Builder::new(TokioExecutor::new());
     server
@@ -171,6 +172,7 @@ struct ConnectionCalls<S> {
     service: S,
     admission: Arc<CallAdmission>,
     admitted: Arc<AdmittedConnection>,
+    peer: std::net::SocketAddr,
     /// Whether the connection had a call.
     used: Arc<AtomicBool>,
 }
@@ -192,6 +194,7 @@ where
         };
         let authorization = RequestAuthorization { connection: connection.clone(), call: Some(call.clone()) };
         request.extensions_mut().insert(authorization);
+        request.extensions_mut().insert(ConnectInfo(self.peer));
         let requested = requested_timeout(request.headers());
         let request = request.map(|body| Body::new(LimitedBody::new(body, call.clone())));
         let response = match deadline(requested, limits.max_time) {

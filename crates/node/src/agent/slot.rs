@@ -145,6 +145,7 @@ impl Slot {
         let request = wire::request(job)?;
         let context = ScoringContext {
             scoring_roots: &job.scoring_roots,
+            report_roots: &job.report_roots,
             cancel: &running.cancel,
             // An operator submits the job of a resource again if the controller has lost it.
             report_is_new: job.attempt == 1 && job.origin.is_none(),

@@ -45,7 +45,7 @@ const KERNEL_FILE_SYSTEMS: [u32; 11] = [
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     /// Not below a root, directly or through a link.
-    #[error("it is outside the scoring roots of this job")]
+    #[error("it is outside the locations that this job may use")]
     Outside,
     #[error("there is no such file")]
     NotFound,

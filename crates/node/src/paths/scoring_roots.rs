@@ -9,9 +9,13 @@ use super::address::{Address, ObjectAddress, ObjectStoreKind, decoded};
 use super::redacted_uri::RedactedUri;
 use vmafx_kit::egress::NetworkAccess;
 
-/// Locations that a job may read and write.
+/// Locations that a job may read, or to which it may write its report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScoringRoots(Vec<Root>);
+pub struct ScoringRoots {
+    roots: Vec<Root>,
+    /// For messages.
+    name: &'static str,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Root {
@@ -33,23 +37,31 @@ impl ScoringRoots {
         let roots = texts.iter().map(|text| {
             Root::parse(text).ok_or_else(|| denied(format!("{} is not a scoring root; use an absolute directory, https://host/path, s3://bucket/prefix or remote:path", RedactedUri(text))))
         });
-        roots.collect::<Result<_, _>>().map(Self)
+        Ok(Self { roots: roots.collect::<Result<_, _>>()?, name: "scoring roots" })
+    }
+
+    /// The roots of a job's report: its report roots or, if it has none, its scoring roots.
+    pub fn of_report(self, report_roots: &[String]) -> Result<Self, Failure> {
+        if report_roots.is_empty() {
+            return Ok(self);
+        }
+        Ok(Self { name: "report roots", ..Self::parse(report_roots)? })
     }
 
     /// Whether an address is below one of the roots, and which networks a request to it may connect to. For a file only the
     /// text of its path is checked; [`super::local`] checks what the path leads to.
     pub fn permit(&self, address: &Address, uri: &str) -> Result<NetworkAccess, Failure> {
         let access =
-            self.0.iter().filter_map(|root| root.permits(address)).max_by_key(|access| match access {
+            self.roots.iter().filter_map(|root| root.permits(address)).max_by_key(|access| match access {
                 NetworkAccess::Public => 0,
                 NetworkAccess::Named => 1,
                 NetworkAccess::Exact => 2,
             });
-        access.ok_or_else(|| denied(format!("{} is outside the scoring roots of this job", RedactedUri(uri))))
+        access.ok_or_else(|| denied(format!("{} is outside the {} of this job", RedactedUri(uri), self.name)))
     }
 
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().filter_map(|root| match root {
+        self.roots.iter().filter_map(|root| match root {
             Root::Directory(path) => Some(path.as_path()),
             _ => None,
         })
@@ -230,6 +242,18 @@ mod tests {
         #[case] expected: NetworkAccess,
     ) {
         assert_eq!(access(root, address), Some(expected));
+    }
+
+    #[test]
+    fn a_report_is_inside_the_report_roots_if_there_are_any() {
+        let clips = roots(&["/media"]);
+        assert_eq!(clips.clone().of_report(&[]).unwrap(), clips);
+        let reports = clips.of_report(&["/reports".to_owned()]).unwrap();
+        let permit = |uri: &str| reports.permit(&Address::parse(uri).unwrap(), uri);
+        assert!(permit("/reports/r.json").is_ok());
+        let denied = permit("/media/r.json").unwrap_err();
+        assert_eq!(denied.reason, FailureReason::InputDenied);
+        assert!(denied.message.ends_with("is outside the report roots of this job"), "{}", denied.message);
     }
 
     #[test]

@@ -21,9 +21,12 @@ pub struct RunOnceArgs {
     /// File with that document; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub request_file: Option<PathBuf>,
-    /// Locations that clips and reports must be below
+    /// Locations that clips must be below, and the report too unless it has locations of its own
     #[arg(long, env = "VMAFX_SCORING_ROOTS", value_name = "LIST", value_delimiter = ',')]
     pub scoring_roots: Vec<String>,
+    /// Locations that the report must be below
+    #[arg(long, env = "VMAFX_REPORT_ROOTS", value_name = "LIST", value_delimiter = ',')]
+    pub report_roots: Vec<String>,
     /// File for the result
     #[arg(long, value_name = "FILE")]
     pub result: PathBuf,

@@ -9,6 +9,7 @@ mod labels;
 mod open_request;
 mod outbox;
 mod processes;
+mod report_roots;
 mod scratch_full;
 mod shutdown;
 mod unconfined;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use crate::helm::Chart;
 
 fn root() -> PathBuf {
@@ -70,5 +72,36 @@ fn every_alert_has_a_runbook() {
         assert!(runbooks.contains(&format!("\n## {name}\n")), "{name} has no runbook");
         let link = rule["annotations"]["runbook_url"].as_str().unwrap();
         assert!(link.ends_with(&format!("#{}", name.to_lowercase())), "{link}");
+    }
+}
+
+#[test]
+fn the_token_for_names_of_tenants_reaches_controller_and_prometheus() {
+    let set = ["monitoring.metricsToken.secretName=scrape", "monitoring.metricsToken.key=t"];
+    let objects = Chart::render_with(&Chart::values("postgres"), "ns", &set);
+    let monitor = objects.iter().find(|object| object["kind"] == "ServiceMonitor").unwrap();
+    let credentials = &monitor["spec"]["endpoints"][0]["authorization"]["credentials"];
+    assert_eq!(*credentials, json!({ "name": "scrape", "key": "t" }));
+    let controller =
+        |object: &&Value| object["kind"] == "Deployment" && object["metadata"]["name"] == "vmafx-controller";
+    let pod = &objects.iter().find(controller).unwrap()["spec"]["template"]["spec"];
+    let find = |list: &Value, name: &str| {
+        list.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap().clone()
+    };
+    let container = &pod["containers"][0];
+    let mount = find(&container["volumeMounts"], "metrics-token")["mountPath"].clone();
+    let file = find(&container["env"], "VMAFX_AUTH_METRICS_TOKEN_FILE")["value"].clone();
+    let secret = find(&pod["volumes"], "metrics-token")["secret"].clone();
+    assert_eq!((&secret["secretName"], &secret["items"][0]["key"]), (&json!("scrape"), &json!("t")));
+    let item = secret["items"][0]["path"].as_str().unwrap();
+    assert_eq!(file, format!("{}/{item}", mount.as_str().unwrap()));
+}
+
+/// So that they are the same for a scraper that does not see the names of tenants.
+#[test]
+fn no_alert_and_no_panel_depends_on_names_of_tenants() {
+    let files = root().join("deploy/helm/vmafx/files");
+    for file in ["alerts.yaml", "dashboard.json"] {
+        assert!(!fs::read_to_string(files.join(file)).unwrap().contains("tenant"), "{file}");
     }
 }

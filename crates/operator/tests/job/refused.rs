@@ -33,6 +33,21 @@ async fn a_job_outside_the_scoring_roots_waits_and_is_submitted_when_they_are_ex
     harness.until_phase("outside", "Succeeded").await;
 }
 
+/// With report roots, a VmafxJob cannot write among the clips, where it could replace what belongs to others.
+#[tokio::test]
+async fn a_report_among_the_clips_waits_until_it_is_inside_the_report_roots() {
+    let controller = Controller::with(|config| config.env("VMAFX_REPORT_ROOTS", "/reports")).await;
+    let address = controller.grpc();
+    let harness = Harness::reaching(controller, address, &[]).await;
+    let report = json!({ "reportURI": "file:///clips/master.json", "scoring": { "overwriteReport": true } });
+    harness.create("overwrites", report).await;
+    let refused = harness.until_reason("overwrites", "Accepted", "InputRefused").await;
+    assert!(message(&refused).contains("VMAFX_REPORT_ROOTS"), "{}", message(&refused));
+    harness.create("beside", json!({ "reportURI": "file:///reports/r.json" })).await;
+    harness.until_reason("beside", "Accepted", "Submitted").await;
+    assert_eq!(harness.controller.jobs().await.len(), 1);
+}
+
 /// The token of the test, and one for the operator with this role.
 fn tokens(role: &str) -> String {
     format!(

@@ -218,6 +218,9 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- with $controller.scoringRoots }}
 - { name: VMAFX_SCORING_ROOTS, value: {{ join "," . | quote }} }
 {{- end }}
+{{- with $controller.reportRoots }}
+- { name: VMAFX_REPORT_ROOTS, value: {{ join "," . | quote }} }
+{{- end }}
 {{- if .Values.auth.disabled }}
 - { name: VMAFX_AUTH_DISABLED, value: "true" }
 {{- else }}

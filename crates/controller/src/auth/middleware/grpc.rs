@@ -8,6 +8,7 @@ use tonic::Status;
 use tower::{Layer, Service};
 
 use super::{CallAuthorizer, admit};
+use crate::audit::AuditedCall;
 use crate::auth::permissions;
 
 #[derive(Clone, Debug)]
@@ -55,7 +56,8 @@ where
         let authorizer = self.authorizer.clone();
         Box::pin(async move {
             let permission = permissions::of_grpc_method(request.uri().path());
-            match authorizer.authorize(permission, request.headers()).await {
+            let call = AuditedCall::of(request.extensions());
+            match authorizer.authorize(permission, request.headers(), &call).await {
                 Ok(identity) => {
                     admit(identity, request.extensions_mut());
                     inner.call(request).await

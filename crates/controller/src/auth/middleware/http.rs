@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::{CallAuthorizer, admit};
+use crate::audit::AuditedCall;
 use crate::auth::permissions::{self, Permission};
 use crate::identity::{Role, Roles};
 
@@ -34,7 +35,8 @@ pub async fn authorize_http(
         RouteMatch::NoRoute => Some(Permission::Roles(Roles::of(&Role::ALL))),
         RouteMatch::Unlisted => None,
     };
-    match authorizer.authorize(permission, request.headers()).await {
+    let call = AuditedCall::of(request.extensions());
+    match authorizer.authorize(permission, request.headers(), &call).await {
         Ok(identity) => {
             if let RouteMatch::OtherMethods(_, methods) = matched {
                 return method_not_allowed(&methods);

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use prost_reflect::DescriptorPool;
+use prost_reflect::prost_types::method_options::IdempotencyLevel;
 use rstest::rstest;
 
 use super::*;
@@ -51,8 +52,35 @@ fn the_duration_of_a_method_agrees_with_its_streams() {
 
 #[test]
 fn callers_without_a_token_send_tiny_messages() {
-    for (path, permission, size, _) in &GRPC_METHODS {
+    for (path, permission, _, size, _) in &GRPC_METHODS {
         assert!(*permission != Permission::Exempt || *size == MessageSize::Tiny, "{path}");
+    }
+}
+
+/// The contract marks the methods that change nothing, so that a row cannot leave a call out of the audit log.
+#[test]
+fn the_effect_of_a_method_agrees_with_the_contract() {
+    let pool = DescriptorPool::decode(vmafx_proto::FILE_DESCRIPTOR_SET).unwrap();
+    let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
+    let mut compared = 0;
+    for method in methods {
+        let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
+        let options = method.method_descriptor_proto().options.clone().unwrap_or_default();
+        let (_, permission, effect, ..) = grpc_method(&path).unwrap();
+        let reads = options.idempotency_level() == IdempotencyLevel::NoSideEffects;
+        assert_eq!(*effect == CallEffect::Reads, reads, "{path}");
+        let of_readers = Permission::Roles(Roles::of(&[Role::Reader, Role::Writer, Role::Admin]));
+        assert_eq!(*permission == of_readers, reads, "{path}: readers change nothing");
+        compared += 1;
+    }
+    assert_eq!(compared, GRPC_METHODS.iter().filter(|(path, ..)| path.starts_with("/vmafx.")).count());
+}
+
+#[test]
+fn a_route_that_readers_may_call_changes_nothing() {
+    for (method, path, permission) in &HTTP_ROUTES {
+        let reads = *permission != of("writer admin");
+        assert_eq!(http_effect(method) == CallEffect::Reads, reads, "{method} {path}");
     }
 }
 

@@ -23,6 +23,7 @@ use crate::auth::outcome::AuthOutcome;
 use crate::auth::provider::{log_subject, validate_claims, verify_signature};
 use crate::auth::token_cache::VerifiedToken;
 use crate::identity::Identity;
+use crate::roots::PermittedRoots;
 use crate::service::Roots;
 
 const FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
@@ -225,7 +226,19 @@ impl Roots for TenantRegistry {
     fn check(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
         match self.snapshot().by_name.get(tenant) {
             Some(member) => member.tenant.roots.check(tenant, address),
-            None => vmafx_job::ScoringRoots::default().check(tenant, address),
+            None => PermittedRoots::default().check(tenant, address),
+        }
+    }
+
+    fn of_reports(&self, tenant: &TenantId) -> Vec<String> {
+        let snapshot = self.snapshot();
+        snapshot.by_name.get(tenant).map(|member| member.tenant.roots.of_reports(tenant)).unwrap_or_default()
+    }
+
+    fn check_report(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
+        match self.snapshot().by_name.get(tenant) {
+            Some(member) => member.tenant.roots.check_report(tenant, address),
+            None => self.check(tenant, address),
         }
     }
 }

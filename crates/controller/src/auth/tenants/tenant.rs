@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use vmafx_job::ScoringRoots;
 use vmafx_queue::TenantId;
 
 use crate::auth::claims::RoleClaim;
@@ -10,7 +9,7 @@ use crate::auth::jwks::Endpoint;
 use crate::auth::provider::ClaimNames;
 use crate::auth::static_tokens::parse_roles;
 use crate::identity::{Role, Roles};
-use crate::roots;
+use crate::roots::PermittedRoots;
 
 /// Has the same fields as a `VmafxTenant`.
 #[derive(Deserialize)]
@@ -22,7 +21,10 @@ struct TenantDocument {
     #[serde(default)]
     rbac: Rbac,
     #[serde(default)]
-    scoring: Scoring,
+    scoring: RootList,
+    /// Without roots, reports are inside the roots of `scoring`.
+    #[serde(default)]
+    reports: RootList,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +46,7 @@ struct Rbac {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scoring {
+struct RootList {
     #[serde(default)]
     roots: Vec<String>,
 }
@@ -59,7 +61,7 @@ pub(super) struct Tenant {
     pub(super) names: ClaimNames,
     allowed: Roles,
     default: Roles,
-    pub(super) roots: ScoringRoots,
+    pub(super) roots: PermittedRoots,
 }
 
 impl Tenant {
@@ -80,8 +82,8 @@ impl Tenant {
             tenant: non_empty(tenant_claim).unwrap_or_else(|| "tid".to_owned()),
             roles: non_empty(roles_claim).unwrap_or_else(|| "vmafx_roles".to_owned()),
         };
-        let roots = roots::of_tenant(&document.scoring.roots)
-            .map_err(|error| format!("scoring.roots: {:?}: {}", error.root, error.problem))?;
+        let roots = PermittedRoots::of_tenant(&document.scoring.roots, &document.reports.roots)
+            .map_err(|(field, error)| format!("{field}: {:?}: {}", error.root, error.problem))?;
         let enabled = document.enabled.unwrap_or(true);
         Ok(Self {
             id,
@@ -147,6 +149,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::service::Roots as _;
 
     fn with(field: &str, value: Value) -> Value {
         let mut document = json!({
@@ -163,7 +166,7 @@ mod tests {
         assert!(tenant.enabled);
         assert_eq!((tenant.names.tenant.as_str(), tenant.names.roles.as_str()), ("tid", "vmafx_roles"));
         assert_eq!(tenant.roles(RoleClaim::Absent), Roles::of(&[Role::Reader]));
-        assert!(tenant.roots.is_empty());
+        assert!(tenant.roots.of(&tenant.id).is_empty());
         assert!(!Tenant::parse(with("enabled", json!(false))).unwrap().enabled);
     }
 

@@ -9,9 +9,10 @@ use vmafx_queue::transition::State;
 use super::resource_ref;
 use crate::service::response::{AssignedJob, JobChange};
 
-/// A job for its node: the only message with scoring roots.
+/// A job for its node: the only message with scoring roots and report roots.
 pub(in crate::grpc) fn assigned_job(assigned: AssignedJob) -> wire::Job {
-    wire::Job { scoring_roots: assigned.scoring_roots, ..job(assigned.job) }
+    let AssignedJob { job: assigned, scoring_roots, report_roots } = assigned;
+    wire::Job { scoring_roots, report_roots, ..job(assigned) }
 }
 
 pub(in crate::grpc) fn change(change: JobChange) -> wire::Job {
@@ -38,8 +39,9 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         created_at: seconds(job.created_at),
         updated_at: seconds(job.updated_at),
         final_score: score,
-        // Only `assigned_job` sets it, for nodes.
+        // Only `assigned_job` sets them, for nodes.
         scoring_roots: Vec::new(),
+        report_roots: Vec::new(),
         priority: job.priority,
         attempt: job.attempt,
         lost_attempts: job.lost_attempts,

@@ -23,6 +23,7 @@ pub(super) fn defaults() -> JobDefaults {
     JobDefaults {
         image: Some("vmafx-node:1".to_owned()),
         roots: ScoringRoots::parse("/", NAMESPACE_PLACEHOLDER).unwrap(),
+        report_roots: ScoringRoots::default(),
         gpus: crate::node::render::tests::defaults().gpus,
         plain_registries: String::new(),
         guard: WorkerGuard::default(),

@@ -37,8 +37,10 @@ pub const NAMESPACE_PLACEHOLDER: &str = "{namespace}";
 pub struct JobDefaults {
     /// The image, unless the template names one.
     pub image: Option<String>,
-    /// The permitted locations of clips and reports; `{namespace}` is replaced by the namespace of the job.
+    /// The permitted locations of clips; `{namespace}` is replaced by the namespace of the job.
     pub roots: ScoringRoots,
+    /// Those of reports; empty: `roots`.
+    pub report_roots: ScoringRoots,
     pub gpus: GpuResources,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
@@ -55,8 +57,10 @@ pub enum RenderError {
         "no location is permitted for jobs with execution: Pod: set VMAFX_OPERATOR_SCORING_ROOTS on the operator"
     )]
     NoRoots,
-    #[error("spec.{field}: {}", denial(denied))]
+    #[error("spec.{field}: {}", denial(denied, "scoring roots", "VMAFX_OPERATOR_SCORING_ROOTS"))]
     OutsideRoots { field: &'static str, denied: AddressDenied },
+    #[error("spec.reportURI: {}", denial(.0, "report roots", "VMAFX_OPERATOR_REPORT_ROOTS"))]
+    OutsideReportRoots(AddressDenied),
     #[error("no Kubernetes node offers the backend {0}: use execution: Queue and a node that does")]
     Backend(&'static str),
     #[error("spec.podTemplate: {0}")]
@@ -69,7 +73,7 @@ impl RenderError {
     pub fn reason(&self) -> Reason {
         match self {
             // The reason of a job that the controller refuses because of its own roots.
-            Self::NoRoots | Self::OutsideRoots { .. } => Reason::InputRefused,
+            Self::NoRoots | Self::OutsideRoots { .. } | Self::OutsideReportRoots(_) => Reason::InputRefused,
             Self::NoImage | Self::Backend(_) | Self::Template(_) => Reason::Invalid,
             // The reason of a job that the controller rejects.
             Self::Request(_) => Reason::Rejected,
@@ -82,12 +86,12 @@ impl RenderError {
     }
 }
 
-fn denial(AddressDenied { address, reason }: &AddressDenied) -> String {
+fn denial(AddressDenied { address, reason }: &AddressDenied, roots: &str, variable: &str) -> String {
     match reason {
         DenialReason::InvalidAddress(problem) => format!("{address} cannot be used: {problem}"),
         DenialReason::NoRoots | DenialReason::OutsideRoots => format!(
-            "{address} is outside the scoring roots of jobs with execution: Pod in this namespace: use an address \
-             inside them, or have its location added (VMAFX_OPERATOR_SCORING_ROOTS on the operator)"
+            "{address} is outside the {roots} of jobs with execution: Pod in this namespace: use an address inside them, \
+             or have its location added ({variable} on the operator)"
         ),
     }
 }
@@ -97,7 +101,7 @@ fn denial(AddressDenied { address, reason }: &AddressDenied) -> String {
 pub fn render(job: &VmafxJob, defaults: &JobDefaults, failed_before: i32) -> Result<Value, RenderError> {
     let (spec, queued) = (&job.spec, queue(job).is_some());
     spec.check_request().map_err(RenderError::Request)?;
-    inside_roots(job, &defaults.roots)?;
+    inside_roots(job, defaults)?;
     let template = pod_template(job, defaults)?;
     // A queue decides when its Jobs start.
     let held = spec.suspend && !queued;
@@ -131,18 +135,25 @@ pub fn retries_left(job: &VmafxJob, failed_before: i32) -> i32 {
 }
 
 /// Checks the texts of the addresses, as the controller does. A Pod checks again what they lead to.
-fn inside_roots(job: &VmafxJob, roots: &ScoringRoots) -> Result<(), RenderError> {
+fn inside_roots(job: &VmafxJob, defaults: &JobDefaults) -> Result<(), RenderError> {
+    let JobDefaults { roots, report_roots, .. } = defaults;
     if roots.is_empty() {
         return Err(RenderError::NoRoots);
     }
     let (spec, namespace) = (&job.spec, job.namespace().unwrap_or_default());
     let clips = [("reference", &spec.reference), ("distorted", &spec.distorted)];
     let report = spec.report_uri.iter().map(|uri| ("reportURI", uri));
-    for (field, address) in clips.into_iter().chain(report) {
+    let separate = !report_roots.is_empty();
+    for (field, address) in clips.into_iter().chain(report.filter(|_| !separate)) {
         let checked = roots.check_address(&namespace, address);
         checked.map_err(|denied| RenderError::OutsideRoots { field, denied })?;
     }
-    Ok(())
+    match &spec.report_uri {
+        Some(uri) if separate => {
+            report_roots.check_address(&namespace, uri).map_err(RenderError::OutsideReportRoots)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn annotations(job: &VmafxJob, held: bool, failed_before: i32) -> BTreeMap<String, String> {
@@ -258,11 +269,18 @@ fn agent(job: &VmafxJob, defaults: &JobDefaults, mut env: Vec<EnvVar>) -> Result
 }
 
 fn environment(job: &VmafxJob, defaults: &JobDefaults) -> Vec<EnvVar> {
-    let roots = defaults.roots.expand(&job.namespace().unwrap_or_default());
-    let roots = roots.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let namespace = job.namespace().unwrap_or_default();
+    let list = |roots: &ScoringRoots| {
+        let roots = roots.expand(&namespace);
+        escaped(&roots.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+    };
+    let separate = !defaults.report_roots.is_empty();
+    let report_roots = if separate { &defaults.report_roots } else { &defaults.roots };
     vec![
         pod_defaults::variable("VMAFX_BACKEND", job.spec.backend.name()),
-        pod_defaults::variable("VMAFX_SCORING_ROOTS", escaped(&roots)),
+        pod_defaults::variable("VMAFX_SCORING_ROOTS", list(&defaults.roots)),
+        // Always set, because the template must not set it.
+        pod_defaults::variable("VMAFX_REPORT_ROOTS", list(report_roots)),
     ]
 }
 

@@ -70,6 +70,7 @@ fn golden() -> wire::Job {
         updated_at: 1_700_000_005,
         final_score: 93.25,
         scoring_roots: vec!["/clips".into()],
+        report_roots: vec!["/reports".into()],
         priority: 7,
         attempt: 2,
         lost_attempts: 1,
@@ -127,13 +128,17 @@ fn the_estimated_size_of_a_job_is_not_below_its_size() {
 
 #[test]
 fn a_whole_job_as_a_message() {
-    let assigned = AssignedJob { job: whole(), scoring_roots: vec!["/clips".into()] };
+    let assigned = AssignedJob {
+        job: whole(),
+        scoring_roots: vec!["/clips".into()],
+        report_roots: vec!["/reports".into()],
+    };
     assert_eq!(assigned_job(assigned), golden());
 }
 
 #[test]
 fn only_nodes_receive_roots_and_only_watches_receive_cursors() {
-    let plain = wire::Job { scoring_roots: vec![], ..golden() };
+    let plain = wire::Job { scoring_roots: vec![], report_roots: vec![], ..golden() };
     assert_eq!(job(whole()), plain);
     assert_eq!(change(JobChange::Snapshot(whole())), plain);
     assert_eq!(change(JobChange::Job("c7".into(), whole())), wire::Job { cursor: "c7".into(), ..plain });

@@ -142,7 +142,8 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
             "containers": [
                 { "name": "agent", "image": "mine:2", "resources": { "limits": { "memory": "4Gi" } },
                   "volumeMounts": [{ "name": "media", "mountPath": "/media" }],
-                  "env": [{ "name": "VMAFX_SCORING_ROOTS", "value": "/" }, { "name": "A", "value": "b" }] },
+                  "env": [{ "name": "VMAFX_SCORING_ROOTS", "value": "/" },
+                          { "name": "VMAFX_REPORT_ROOTS", "value": "/" }, { "name": "A", "value": "b" }] },
                 { "name": "exporter", "image": "exporter:3" },
             ],
         },
@@ -153,8 +154,17 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
     assert_eq!((&pod["restartPolicy"], &pod["nodeSelector"]["disk"]), (&json!("Never"), &json!("ssd")));
     assert_eq!((&agent(&job)["image"], &pod["inventedNextYear"]), (&json!("mine:2"), &json!(true)));
     assert_eq!(variable(&job, "VMAFX_SCORING_ROOTS"), Some("s3://clips/video,/media,https://host/"));
+    assert_eq!(variable(&job, "VMAFX_REPORT_ROOTS"), variable(&job, "VMAFX_SCORING_ROOTS"));
     assert_eq!((variable(&job, "A"), pod["volumes"].as_array().unwrap().len()), (Some("b"), 2));
     assert_eq!(pod["containers"][1]["name"], "exporter");
+}
+
+#[test]
+fn a_report_may_be_outside_the_scoring_roots_if_it_is_inside_the_report_roots() {
+    let job = job(json!({ "reportURI": "/reports/video/r.json" }));
+    let defaults = JobDefaults { report_roots: roots("/reports/{namespace}"), ..defaults() };
+    let rendered = render(&job, &defaults).unwrap();
+    assert_eq!(variable(&rendered, "VMAFX_REPORT_ROOTS"), Some("/reports/video"));
 }
 
 #[rstest]
@@ -168,6 +178,10 @@ fn the_template_of_the_user_is_merged_and_what_is_ours_stays_ours() {
 #[case::report_outside(json!({ "reportURI": "/mediax/r.json" }), defaults(), Reason::InputRefused, false,
     "spec.reportURI: \"/mediax/r.json\" is outside the scoring roots of jobs with execution: Pod in this namespace: use an \
      address inside them, or have its location added (VMAFX_OPERATOR_SCORING_ROOTS on the operator)")]
+#[case::report_among_the_clips(json!({ "reportURI": "/media/r.json" }),
+    JobDefaults { report_roots: roots("/reports/{namespace}"), ..defaults() }, Reason::InputRefused, false,
+    "spec.reportURI: \"/media/r.json\" is outside the report roots of jobs with execution: Pod in this namespace: use an \
+     address inside them, or have its location added (VMAFX_OPERATOR_REPORT_ROOTS on the operator)")]
 #[case::no_image(json!({}), JobDefaults { image: None, ..defaults() }, Reason::Invalid, false,
     "no image: set it for the container agent in spec.podTemplate, or VMAFX_OPERATOR_NODE_IMAGE on the operator")]
 #[case::no_such_machine(json!({ "backend": "metal" }), defaults(), Reason::Invalid, true,
