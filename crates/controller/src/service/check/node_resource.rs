@@ -6,7 +6,7 @@
 //! | another, if a namespace is a tenant | that of its tenant                   | optional       |
 //! | another, otherwise                 | any                                   | optional       |
 //!
-//! Tokens of other kinds are those that an administrator issues to machines outside the cluster, for VmafxNodes with
+//! Tokens of other kinds are those that an administrator issues to machines outside the cluster, for a VmafxNode with
 //! `managementPolicy: External`.
 
 use vmafx_queue::job::Origin;
