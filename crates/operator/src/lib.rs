@@ -10,6 +10,7 @@
 //! | [`job`], [`node`], [`training`] | the reconcilers: observe, plan, apply, status                            |
 //! | [`workload`]   | the StatefulSet of a node or training with its Service and disruption budget              |
 //! | [`render`]     | what all rendered objects have in common                                                  |
+//! | [`template_policy`] | which accounts, Secrets and tokens a Pod template may use                            |
 //! | [`webhook`]    | the admission webhooks                                                                    |
 //! | [`authority`]  | a certificate authority of the operator: storage and rotation                             |
 //! | [`controller_tls`] | the controller's certificate, and the authorities by which workers verify it          |
@@ -40,6 +41,7 @@ pub mod runtime;
 pub mod settings;
 pub mod start;
 pub mod status;
+pub mod template_policy;
 pub mod training;
 mod watches;
 pub mod webhook;

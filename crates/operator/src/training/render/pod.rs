@@ -12,6 +12,7 @@ use crate::render::TRAINER;
 use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
 use crate::render::template::grace_seconds;
 use crate::reserved::{self, REGISTRY_VOLUME};
+use crate::template_policy::PodRole;
 
 /// Port for status and health.
 pub const PORT: i32 = 9091;
@@ -41,7 +42,8 @@ pub fn render(
     let mount = volume.as_ref().map(|volume| read_only(&volume.name, REGISTRY_DIRECTORY));
     trainer.volume_mounts.get_or_insert_default().extend(mount);
     let labels = TRAINER.labels(&TRAINER.workload(&training.name_any()));
-    let mut template = template(labels, trainer, &defaults.controller, grace);
+    let account = defaults.templates.account(PodRole::Trainer);
+    let mut template = template(labels, trainer, account, &defaults.controller, grace);
     template.spec.get_or_insert_default().volumes.get_or_insert_default().extend(volume);
     Ok(template)
 }

@@ -14,6 +14,7 @@ pub(crate) fn defaults() -> TrainerDefaults {
         image: Some("vmafx-trainer:1".to_owned()),
         controller: crate::node::render::tests::defaults().controller,
         plain_registries: String::new(),
+        templates: crate::node::render::tests::defaults().templates,
     }
 }
 
