@@ -3,13 +3,13 @@
 //! Whoever may create a VmafxNode decides with its template what runs in the namespace, with the operator's permission to
 //! create StatefulSets. So a template must not reach what belongs to the release itself:
 //!
-//! | a template may not                                                 | where              |
-//! |--------------------------------------------------------------------|--------------------|
-//! | run as `default`, or as the account of another component           | everywhere         |
-//! | run as an account of the release: operator, controller             | release's namespace |
-//! | mount a token for the API server or the controller                 | everywhere         |
-//! | use a Secret or claim of the release: its database, its store      | release's namespace |
-//! | name another account, a Secret or a token, or reach into the machine | if [`TemplateScope::Restricted`] |
+//! | a template may not                                                   | where                         |
+//! |----------------------------------------------------------------------|-------------------------------|
+//! | run as `default`, or as the account of another component             | everywhere                    |
+//! | mount a token for the API server or the controller                   | everywhere                    |
+//! | run as an account of the release: operator, controller               | in the release's namespace    |
+//! | use a Secret or claim of the release: its database, its store        | in the release's namespace    |
+//! | name another account, a Secret or a token, or reach into the machine | [`TemplateScope::Restricted`] |
 //!
 //! The webhook reports these violations by field. The renderers check them again, because a resource may be older than the
 //! webhook, or there may be none.

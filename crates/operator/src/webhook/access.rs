@@ -1,4 +1,4 @@
-//! Whether the author of a resource may do himself what the operator does for it: create Pods, and read the Secrets that
+//! Whether the author of a resource may do what the operator does for it: create Pods, and read the Secrets that
 //! the spec names.
 //!
 //! In Kubernetes, whoever may create Pods in a namespace may run them as any of its ServiceAccounts. So no right to an

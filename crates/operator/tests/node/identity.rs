@@ -62,7 +62,7 @@ async fn an_account_keeps_what_users_gave_it() {
     assert_eq!(account.annotations()["eks.amazonaws.com/role-arn"], "clips");
 }
 
-/// As an attacker who may create VmafxNodes in the namespace of the release.
+/// As an attacker who may create a VmafxNode in the namespace of the release.
 #[tokio::test]
 async fn a_node_that_asks_for_the_operators_account_gets_no_pods() {
     let fixture = NodeFixture::new().await;
