@@ -87,6 +87,18 @@ pub struct Identity {
     pub calls_for_namespaces: bool,
 }
 
+impl Identity {
+    /// Namespace and name of the ServiceAccount whose token this caller has.
+    pub fn service_account(&self) -> Option<(&str, &str)> {
+        service_account(&self.subject)
+    }
+}
+
+/// Namespace and name of the ServiceAccount whose tokens have this subject.
+pub(crate) fn service_account(subject: &str) -> Option<(&str, &str)> {
+    subject.strip_prefix("system:serviceaccount:")?.split_once(':')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +110,12 @@ mod tests {
         assert!(both.intersects(Roles::of(&[Role::Node, Role::Admin])));
         assert!(!both.intersects(Roles::of(&[Role::Writer])));
         assert_eq!(both.iter().collect::<Roles>(), both);
+    }
+
+    #[test]
+    fn the_subject_of_a_service_account_names_its_namespace() {
+        assert_eq!(service_account("system:serviceaccount:studio:worker"), Some(("studio", "worker")));
+        assert_eq!(service_account("alice@example.com"), None);
     }
 
     #[test]

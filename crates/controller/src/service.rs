@@ -60,6 +60,8 @@ pub struct ServiceParts {
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
+    /// Whether each namespace is the tenant of its name.
+    pub tenant_per_namespace: bool,
     /// Ends streams when the store is lost.
     pub serving: ServingSignal,
     /// Ends waiting calls.
@@ -103,6 +105,7 @@ struct Inner {
     metrics: ControllerMetrics,
     policy: Policy,
     limits: ServiceLimits,
+    tenant_per_namespace: bool,
     serving: ServingSignal,
     shutdown: Shutdown,
     dispatch: Dispatch,
@@ -113,7 +116,17 @@ struct Inner {
 impl Service {
     /// Waiting calls are woken by the tasks of [`crate::background`].
     pub fn new(parts: ServiceParts) -> Self {
-        let ServiceParts { store, clock, roots, metrics, policy, limits, serving, shutdown } = parts;
+        let ServiceParts {
+            store,
+            clock,
+            roots,
+            metrics,
+            policy,
+            limits,
+            tenant_per_namespace,
+            serving,
+            shutdown,
+        } = parts;
         let dispatch = Dispatch::new(clock.clone());
         let subscriptions = Subscriptions::new(limits.max_streams);
         let detached = DetachedTasks::default();
@@ -124,6 +137,7 @@ impl Service {
             metrics,
             policy,
             limits,
+            tenant_per_namespace,
             serving,
             shutdown,
             dispatch,

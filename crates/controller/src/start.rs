@@ -90,6 +90,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
             max_streams: settings.max_streams.min(tokio::sync::Semaphore::MAX_PERMITS),
             ..ServiceLimits::default()
         },
+        tenant_per_namespace: access.tenant_per_namespace,
         serving: serving.clone(),
         shutdown: tasks.shutdown(),
     });

@@ -82,12 +82,15 @@ impl Harness {
         let node = NewNode {
             name: name.into(),
             capability: Capability { slots: 4, device: "EPYC".into(), ..Capability::default() },
-            resource: Some(Origin {
-                cluster: cluster.into(),
-                namespace: self.namespace.name().into(),
-                name: "pool".into(),
-                uid: uid.into(),
-            }),
+            resource: Some(
+                Origin {
+                    cluster: cluster.into(),
+                    namespace: self.namespace.name().into(),
+                    name: "pool".into(),
+                    uid: uid.into(),
+                }
+                .into(),
+            ),
         };
         self.store.register(&self.tenant, node).await.unwrap()
     }

@@ -18,7 +18,39 @@ pub struct NewNode {
     pub name: String,
     pub capability: Capability,
     /// The VmafxNode resource that the process belongs to.
-    pub resource: Option<Origin>,
+    pub resource: Option<NodeResource>,
+}
+
+/// The VmafxNode that a process says it belongs to, and who vouches for that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeResource {
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The ServiceAccount by which the process authenticated. `None` if it has another kind of token, or registered with an
+    /// earlier release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<ServiceAccountName>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceAccountName {
+    pub namespace: String,
+    pub name: String,
+}
+
+impl NodeResource {
+    /// Whether the status of the VmafxNode may show what the process reports. A Pod speaks only for a resource of its
+    /// own namespace, and only for the one that it was created for, not for a later one of the same name.
+    pub fn is_vouched_for(&self) -> bool {
+        let Self { origin, account } = self;
+        account.as_ref().is_none_or(|account| account.namespace == origin.namespace && !origin.uid.is_empty())
+    }
+}
+
+impl From<Origin> for NodeResource {
+    fn from(origin: Origin) -> Self {
+        Self { origin, account: None }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +106,7 @@ pub struct Node {
     pub session: SessionId,
     pub name: String,
     pub capability: Capability,
-    pub resource: Option<Origin>,
+    pub resource: Option<NodeResource>,
     pub registered_at: Timestamp,
     pub last_seen_at: Timestamp,
     /// Number of jobs that the node holds according to the queue, not to the node.

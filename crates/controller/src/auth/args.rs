@@ -122,6 +122,8 @@ pub struct Access {
     /// The tenants file has roots of its own, so roots depend on the authentication settings.
     pub roots: Arc<dyn service::Roots>,
     pub refresher: AuthRefresher,
+    /// Whether each namespace is the tenant of its name.
+    pub tenant_per_namespace: bool,
 }
 
 impl AuthArgs {
@@ -147,9 +149,18 @@ impl AuthArgs {
             Issuers::One(provider) => Arc::new(scoring_roots.open(provider.namespaces.as_ref())?),
             Issuers::Disabled(_) | Issuers::None => Arc::new(scoring_roots.open(None)?),
         };
+        let tenant_per_namespace = matches!(
+            &issuers,
+            Issuers::One(provider) if provider.namespaces == Some(NamespaceTenants::Each)
+        );
         let inner = Inner { issuers, tokens, cache: TokenCache::default(), clocks, metrics };
         let authenticator = Authenticator(Arc::new(inner));
-        Ok(Access { refresher: AuthRefresher(authenticator.clone()), authenticator, roots })
+        Ok(Access {
+            refresher: AuthRefresher(authenticator.clone()),
+            authenticator,
+            roots,
+            tenant_per_namespace,
+        })
     }
 
     async fn issuers(

@@ -33,11 +33,6 @@ impl NamespaceTenants {
     }
 }
 
-/// Namespace and name of the ServiceAccount whose tokens have this subject.
-pub(super) fn service_account(subject: &str) -> Option<(&str, &str)> {
-    subject.strip_prefix("system:serviceaccount:")?.split_once(':')
-}
-
 fn is_namespace(text: &str) -> bool {
     let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();
@@ -69,11 +64,5 @@ mod tests {
     ) {
         let tenant = NamespaceTenants::parse(setting).unwrap().tenant_of(namespace);
         assert_eq!(tenant.as_ref().map(TenantId::as_str), expected);
-    }
-
-    #[test]
-    fn the_subject_of_a_service_account_names_its_namespace() {
-        assert_eq!(service_account("system:serviceaccount:studio:worker"), Some(("studio", "worker")));
-        assert_eq!(service_account("alice@example.com"), None);
     }
 }

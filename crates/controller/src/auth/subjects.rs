@@ -19,9 +19,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use vmafx_queue::TenantId;
 
-use super::namespaces::{NamespaceTenants, service_account};
+use super::namespaces::NamespaceTenants;
 use super::static_tokens::parse_roles;
-use crate::identity::Roles;
+use crate::identity::{Roles, service_account};
 
 const NO_TENANT: &str =
     "it has no tenant: set VMAFX_AUTH_DEFAULT_TENANT, or use a file that names its tenant";

@@ -15,7 +15,7 @@ pub(super) const MIN_WRITE_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) struct Resource {
     pub(super) namespace: String,
     pub(super) name: String,
-    /// Empty if the agents do not report it.
+    /// Empty if the agents do not report it, which only those outside the cluster may.
     pub(super) uid: String,
 }
 
@@ -56,7 +56,10 @@ pub(super) fn summarize(nodes: &[Node], cluster: &str) -> BTreeMap<Resource, Age
     let mut devices: BTreeMap<Resource, BTreeSet<&str>> = BTreeMap::new();
     let mut all: BTreeMap<Resource, AgentSummary> = BTreeMap::new();
     for node in nodes {
-        let Some(origin) = node.resource.as_ref().filter(|origin| origin.cluster == cluster) else {
+        let vouched_for = node.resource.as_ref().filter(|resource| resource.is_vouched_for());
+        let Some(origin) =
+            vouched_for.map(|resource| &resource.origin).filter(|origin| origin.cluster == cluster)
+        else {
             continue;
         };
         let resource = Resource {
@@ -115,7 +118,7 @@ mod tests {
     use vmafx_job::FailureReason;
     use vmafx_queue::SessionId;
     use vmafx_queue::job::Origin;
-    use vmafx_queue::node::Capability;
+    use vmafx_queue::node::{Capability, ServiceAccountName};
     use vmafx_queue::quarantine::Quarantine;
 
     use super::*;
@@ -125,12 +128,15 @@ mod tests {
             session: SessionId(Uuid::nil()),
             name: "pod".into(),
             capability: Capability { device: device.into(), ..Capability::default() },
-            resource: Some(Origin {
-                cluster: cluster.into(),
-                namespace: "video".into(),
-                name: name.into(),
-                uid: "u".into(),
-            }),
+            resource: Some(
+                Origin {
+                    cluster: cluster.into(),
+                    namespace: "video".into(),
+                    name: name.into(),
+                    uid: "u".into(),
+                }
+                .into(),
+            ),
             registered_at: Timestamp(0),
             last_seen_at: Timestamp(heard),
             jobs,
@@ -191,6 +197,19 @@ mod tests {
         };
         let b = AgentSummary { agents: 1, heartbeat: 4, jobs: 0, device: None, quarantine: None };
         assert_eq!(all, [("a".to_owned(), a), ("b".to_owned(), b)]);
+    }
+
+    #[rstest]
+    #[case::own("video", "u", true)]
+    #[case::other_namespace("web", "u", false)]
+    #[case::no_uid("video", "", false)]
+    fn a_pod_speaks_for_its_own_resource_only(#[case] account: &str, #[case] uid: &str, #[case] shown: bool) {
+        let mut node = agent("here", "a", 1_000, 0, "");
+        let resource = node.resource.as_mut().unwrap();
+        resource.origin.uid = uid.to_owned();
+        resource.account =
+            Some(ServiceAccountName { namespace: account.to_owned(), name: "vmafx-worker".to_owned() });
+        assert_eq!(!summarize(&[node], "here").is_empty(), shown);
     }
 
     #[rstest]

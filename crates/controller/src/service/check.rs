@@ -5,6 +5,7 @@
 
 mod jobs;
 mod node;
+mod node_resource;
 mod report;
 mod text;
 

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 impl Service {
     /// Opens a session for a node.
     pub async fn register(&self, who: &Identity, request: RegisterNode) -> Result<Registration, Refusal> {
-        let node = check::register(request)?;
+        let node = check::register(who, self.0.tenant_per_namespace, request)?;
         let name = node.name.clone();
         let credentials = self.0.store.register(&who.tenant, node).await?;
         tracing::info!(tenant = %who.tenant, node = name, session = %credentials.session, "node registered");

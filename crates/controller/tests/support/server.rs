@@ -155,6 +155,7 @@ impl TestServer {
             roots: Arc::new(ClipRoots),
             metrics: counted,
             policy: options.policy,
+            tenant_per_namespace: false,
             limits: options.patience,
             serving: vmafx_kit::health::ServingSignal::default(),
             shutdown: shutdown.clone(),

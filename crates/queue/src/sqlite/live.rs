@@ -14,9 +14,9 @@ use subtle::ConstantTimeEq as _;
 
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, JobId, PullId, SessionId, TenantId};
-use crate::job::{Origin, Progress};
+use crate::job::Progress;
 use crate::lost_pull::{self, RunningClaim};
-use crate::node::{Capability, Heartbeat, Node};
+use crate::node::{Capability, Heartbeat, Node, NodeResource};
 use crate::policy::Policy;
 use crate::quarantine::{NodeFaults, Quarantine};
 
@@ -25,7 +25,7 @@ pub(super) struct NodeRegistration {
     pub(super) tenant: TenantId,
     pub(super) name: String,
     pub(super) capability: Capability,
-    pub(super) resource: Option<Origin>,
+    pub(super) resource: Option<NodeResource>,
     pub(super) registered_at: Timestamp,
     /// Serialized as it is stored with every attempt.
     pub(super) labels: String,

@@ -97,7 +97,7 @@ pub(crate) async fn nodes_are_listed_by_name_and_then_session_with_their_registr
         session: full.who.session,
         name: "b".into(),
         capability: new.0.capability,
-        resource: Some(origin("video", "gpu")),
+        resource: Some(origin("video", "gpu").into()),
         registered_at: begin,
         last_seen_at: begin + seconds(4),
         jobs: 1,

@@ -137,7 +137,7 @@ impl NodeBuilder {
     }
 
     pub(crate) fn resource(mut self, resource: Origin) -> Self {
-        self.0.resource = Some(resource);
+        self.0.resource = Some(resource.into());
         self
     }
 }

@@ -55,7 +55,7 @@ pub(in crate::grpc) fn node(node: Node) -> wire::Node {
         name: node.name,
         capability: Some(capability),
         jobs_running: node.jobs,
-        resource: node.resource.map(resource_ref),
+        resource: node.resource.map(|resource| resource_ref(resource.origin)),
         registered_at_ms: node.registered_at.0,
         last_seen_at_ms: node.last_seen_at.0,
         quarantine: node.quarantine.map(|quarantine| wire::Quarantine {

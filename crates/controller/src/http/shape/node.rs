@@ -69,7 +69,7 @@ impl From<queue::Node> for Node {
             slots: node.capability.slots,
             jobs: node.jobs,
             labels: node.capability.labels,
-            resource: node.resource.map(Into::into),
+            resource: node.resource.map(|resource| resource.origin.into()),
             registered_at: rfc3339(node.registered_at),
             last_seen_at: rfc3339(node.last_seen_at),
             quarantine: node.quarantine.map(|quarantine| Quarantine {

@@ -8,7 +8,9 @@ use vmafx_queue::policy::{MAX_BACKENDS, MAX_HEARTBEAT_JOBS};
 
 use super::MAX_SLOTS;
 use super::jobs::labels;
-use super::text::{at_most, identifier, origin, required_identifier};
+use super::node_resource::node_resource;
+use super::text::{at_most, identifier, required_identifier};
+use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::service::request::{DeclaredCapability, Heartbeat, PullWork, RegisterNode};
 
@@ -17,11 +19,14 @@ const MAX_VENDOR_LENGTH: usize = 64;
 /// Pulls that one call may name as lost: more than a node has slots, since a slot loses one at a time.
 const MAX_LOST_PULLS: usize = 64;
 
-pub(in crate::service) fn register(request: RegisterNode) -> Result<NewNode, Refusal> {
+pub(in crate::service) fn register(
+    who: &Identity,
+    tenant_per_namespace: bool,
+    request: RegisterNode,
+) -> Result<NewNode, Refusal> {
     required_identifier("name", &request.name, MAX_NAME_LENGTH)?;
-    if let Some(resource) = &request.resource {
-        origin("resource", resource)?;
-    }
+    let of = |resource| node_resource(who, tenant_per_namespace, resource);
+    let resource = request.resource.map(of).transpose()?;
     let DeclaredCapability { gpu_vendor, backends, concurrency, labels: own_labels, device } =
         request.capability;
     identifier("capability.gpu_vendor", &gpu_vendor, MAX_VENDOR_LENGTH)?;
@@ -30,7 +35,7 @@ pub(in crate::service) fn register(request: RegisterNode) -> Result<NewNode, Ref
     self::backends(&backends)?;
     let slots = slots(concurrency)?;
     let capability = node::Capability { vendor: gpu_vendor, backends, slots, labels: own_labels, device };
-    Ok(NewNode { name: request.name, capability, resource: request.resource })
+    Ok(NewNode { name: request.name, capability, resource })
 }
 
 /// Returns the number of slots of the node, and the id of the pull.
@@ -90,6 +95,12 @@ mod tests {
 
     use super::*;
 
+    fn registered(request: RegisterNode) -> Result<NewNode, Refusal> {
+        let tenant = vmafx_queue::TenantId::new("t").unwrap();
+        let (roles, subject) = (crate::identity::Roles::NONE, "laptop".to_owned());
+        register(&Identity { tenant, subject, roles, calls_for_namespaces: false }, false, request)
+    }
+
     fn with(capability: DeclaredCapability) -> RegisterNode {
         RegisterNode { name: "node-0".into(), capability, resource: None }
     }
@@ -111,7 +122,7 @@ mod tests {
     #[case::nameless_label(with(DeclaredCapability { labels: [(String::new(), "x".to_owned())].into(), ..DeclaredCapability::default() }), "capability.labels: has a label without a name")]
     #[case::device(with(DeclaredCapability { device: "a\nb".into(), ..DeclaredCapability::default() }), "capability.device: must not contain control characters")]
     fn a_refusal_names_the_field_and_the_rule(#[case] asked: RegisterNode, #[case] expected: &str) {
-        assert_eq!(register(asked).unwrap_err().to_string(), expected);
+        assert_eq!(registered(asked).unwrap_err().to_string(), expected);
     }
 
     #[rstest]
@@ -127,6 +138,6 @@ mod tests {
 
     #[test]
     fn a_node_without_a_capability_has_one_slot() {
-        assert_eq!(register(with(DeclaredCapability::default())).unwrap().capability.slots, 1);
+        assert_eq!(registered(with(DeclaredCapability::default())).unwrap().capability.slots, 1);
     }
 }
