@@ -10,6 +10,7 @@
 //! | [`job`], [`node`], [`training`] | the reconcilers: observe, plan, apply, status                            |
 //! | [`workload`]   | the StatefulSet of a node or training with its Service and disruption budget              |
 //! | [`render`]     | what all rendered objects have in common                                                  |
+//! | [`template_policy`] | which accounts, Secrets and tokens a Pod template may use                            |
 //! | [`webhook`]    | the admission webhooks                                                                    |
 //! | [`http_client`]| the client that probes the controller and polls trainers                                  |
 //! | [`crds`]       | installs the custom resource definitions                                                  |
@@ -36,6 +37,7 @@ pub mod runtime;
 pub mod settings;
 pub mod start;
 pub mod status;
+pub mod template_policy;
 pub mod training;
 mod watches;
 pub mod webhook;

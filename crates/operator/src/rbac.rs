@@ -76,6 +76,14 @@ pub const TABLE: &[RbacGrant] = &[
         &["get", "list", "watch", "create", "patch", "delete"],
     ),
     grant(OperatorPart::Job, GrantScope::Cluster, "", "pods", &["list", "watch"]),
+    // Those of workers, trainers and jobs, in every namespace that has some.
+    grant(
+        OperatorPart::All,
+        GrantScope::Cluster,
+        "",
+        "serviceaccounts",
+        &["get", "list", "watch", "create", "patch"],
+    ),
     // The UID of kube-system tells this cluster from others that use the same controller.
     RbacGrant {
         part: OperatorPart::Job,
@@ -146,6 +154,14 @@ pub const TABLE: &[RbacGrant] = &[
         verbs: &["get", "update"],
         names: &[args::SECRET],
     },
+    // Whether the author of a resource may create Pods and read the Secrets that it names.
+    grant(
+        OperatorPart::Webhook,
+        GrantScope::Cluster,
+        "authorization.k8s.io",
+        "subjectaccessreviews",
+        &["create"],
+    ),
     RbacGrant {
         part: OperatorPart::Webhook,
         scope: GrantScope::Cluster,

@@ -27,15 +27,18 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt as _};
 use serde_json::Value;
+use vmafx_api::conditions::Reason;
 
 pub use self::controller_access::{ControllerAccess, ControllerTls};
 use self::stateful_set::InvalidTemplate;
 
-use crate::workload::ResourceOwner;
+use crate::template_policy::ForbiddenTemplate;
+use crate::workload::{DesiredAccount, ResourceOwner};
 
 /// The objects of a resource's workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedWorkload {
+    pub account: DesiredAccount,
     pub service: Service,
     pub budget: Option<PodDisruptionBudget>,
     /// JSON, because parts of the template may be newer than the types here.
@@ -54,8 +57,21 @@ pub enum RenderError {
     LongName { max: usize },
     #[error(transparent)]
     Template(#[from] InvalidTemplate),
+    #[error(transparent)]
+    Forbidden(#[from] ForbiddenTemplate),
     #[error("the spec does not make a StatefulSet: {0}")]
     StatefulSet(String),
+}
+
+impl RenderError {
+    pub fn reason(&self) -> Reason {
+        match self {
+            Self::Forbidden(_) => Reason::PodTemplateForbidden,
+            Self::NoImage { .. } | Self::LongName { .. } | Self::Template(_) | Self::StatefulSet(_) => {
+                Reason::Invalid
+            }
+        }
+    }
 }
 
 /// The workloads of one kind of resource.

@@ -44,6 +44,9 @@ pub const RESERVED_PREFIX: &str = "vmafx.dev/";
 /// The label by which a StatefulSet selects its Pods.
 pub const WORKLOAD_LABEL: &str = "vmafx.dev/workload";
 
+/// Label of a ServiceAccount that the operator applies: the kind of Pods that run as it.
+pub const ACCOUNT_LABEL: &str = "vmafx.dev/account";
+
 /// Label of the Kubernetes Job of a VmafxJob and of its Pods: the name of the resource, shortened to the length of a label
 /// value. Annotation of the Pods: the whole name.
 pub const JOB_LABEL: &str = "vmafx.dev/job";

@@ -13,6 +13,8 @@ use crate::lease::LeaseArgs;
 use crate::node::render::{GpuResources, NodeDefaults};
 use crate::render::pod::WorkerGuard;
 use crate::render::{ControllerAccess, ControllerTls};
+use crate::template_policy::TemplatePolicy;
+use crate::template_policy::args::TemplateArgs;
 use crate::training::TrainerArgs;
 use crate::training::render::TrainerDefaults;
 use crate::webhook::WebhookArgs;
@@ -65,6 +67,9 @@ pub struct Settings {
 
     #[command(flatten)]
     pub trainers: TrainerArgs,
+
+    #[command(flatten)]
+    pub templates: TemplateArgs,
 
     #[command(flatten)]
     pub logs: LogArgs,
@@ -219,7 +224,12 @@ impl Settings {
         }
     }
 
-    pub fn node_defaults(&self, controller: &HostPorts) -> NodeDefaults {
+    /// What Pod templates may use; `namespace` is that of the operator.
+    pub fn template_policy(&self, namespace: &str) -> TemplatePolicy {
+        self.templates.policy(&self.webhook, namespace, &self.workers.token_audience)
+    }
+
+    pub fn node_defaults(&self, controller: &HostPorts, templates: &TemplatePolicy) -> NodeDefaults {
         let workers = &self.workers;
         NodeDefaults {
             image: workers.node_image.clone(),
@@ -228,20 +238,22 @@ impl Settings {
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
             guard: workers.guard(),
+            templates: templates.clone(),
         }
     }
 
-    pub fn trainer_defaults(&self, controller: &HostPorts) -> TrainerDefaults {
+    pub fn trainer_defaults(&self, controller: &HostPorts, templates: &TemplatePolicy) -> TrainerDefaults {
         TrainerDefaults {
             image: self.trainers.trainer_image.clone(),
             controller: self.controller_access(controller),
             ca_config_map: self.trainers.trainer_ca_configmap.clone(),
             plain_registries: self.workers.plain_registries(),
+            templates: templates.clone(),
         }
     }
 
     /// For jobs with `execution: Pod`.
-    pub fn job_defaults(&self) -> JobDefaults {
+    pub fn job_defaults(&self, templates: &TemplatePolicy) -> JobDefaults {
         let workers = &self.workers;
         JobDefaults {
             image: workers.node_image.clone(),
@@ -249,6 +261,7 @@ impl Settings {
             gpus: workers.gpus(),
             plain_registries: workers.plain_registries(),
             guard: workers.guard(),
+            templates: templates.clone(),
         }
     }
 }
@@ -344,11 +357,17 @@ mod tests {
 
     #[test]
     fn jobs_in_pods_may_read_nothing_by_default() {
-        assert!(settings(&[]).unwrap().job_defaults().roots.is_empty());
+        let defaults = |settings: Settings| settings.job_defaults(&settings.template_policy("vmafx"));
+        assert!(defaults(settings(&[]).unwrap()).roots.is_empty());
         let list = "s3://clips/{namespace}/, /media,box:";
         let settings = settings(&[("VMAFX_OPERATOR_SCORING_ROOTS", list)]).unwrap();
-        let roots: Vec<_> =
-            settings.job_defaults().roots.expand("video").iter().map(ToString::to_string).collect();
+        let roots: Vec<_> = settings
+            .job_defaults(&settings.template_policy("vmafx"))
+            .roots
+            .expand("video")
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(roots, ["s3://clips/video", "/media", "box:"]);
     }
 
@@ -357,7 +376,10 @@ mod tests {
         let set = [("VMAFX_CONFINEMENT", "required"), ("VMAFX_OCI_PRIVATE_HOSTS", "a:5000,b")];
         let settings = settings(&set).unwrap();
         let controller = settings.controller.grpc("vmafx").unwrap();
-        let guards = [settings.node_defaults(&controller).guard, settings.job_defaults().guard];
+        let guards = [
+            settings.node_defaults(&controller, &settings.template_policy("vmafx")).guard,
+            settings.job_defaults(&settings.template_policy("vmafx")).guard,
+        ];
         let expected =
             WorkerGuard { confinement: "required".to_owned(), private_hosts: "a:5000,b".to_owned() };
         assert_eq!(guards, [expected.clone(), expected]);
@@ -368,9 +390,9 @@ mod tests {
         let settings = settings(&[("VMAFX_OCI_PLAIN_HTTP", "a:5000,b:80")]).unwrap();
         let controller = settings.controller.grpc("vmafx").unwrap();
         let passed_on = [
-            settings.node_defaults(&controller).plain_registries,
-            settings.trainer_defaults(&controller).plain_registries,
-            settings.job_defaults().plain_registries,
+            settings.node_defaults(&controller, &settings.template_policy("vmafx")).plain_registries,
+            settings.trainer_defaults(&controller, &settings.template_policy("vmafx")).plain_registries,
+            settings.job_defaults(&settings.template_policy("vmafx")).plain_registries,
         ];
         assert_eq!(passed_on, ["a:5000,b:80"; 3]);
     }

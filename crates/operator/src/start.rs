@@ -71,7 +71,8 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
         runtime,
     };
     let reconcilers = parts.reconcilers(&mut registry).await?;
-    webhook::start(&settings.webhook, &namespace, ungated, &readiness, &mut registry, tasks).await?;
+    let templates = settings.template_policy(&namespace);
+    webhook::start(&settings.webhook, templates, ungated, &readiness, &mut registry, tasks).await?;
     serve_pages(&settings, readiness, registry, tasks).await?;
 
     let work = move |shutdown| reconcilers.clone().run(shutdown);
@@ -101,6 +102,7 @@ impl Parts<'_> {
         let Self { settings, namespace, client, recorder, watches, installation, runtime } = self;
         let controller = settings.controller.http(namespace)?;
         let grpc = settings.controller.grpc(namespace)?;
+        let templates = settings.template_policy(namespace);
         let metrics = WorkloadMetrics::new(registry);
         let workloads = Arc::new(Workloads::new(&client, watches.workloads.clone(), metrics));
         let ca_file = settings.controller.channel.controller_ca_file.as_deref();
@@ -113,26 +115,27 @@ impl Parts<'_> {
                 &controller,
             ),
             recorder: recorder.clone(),
-            defaults: settings.node_defaults(&grpc),
+            defaults: settings.node_defaults(&grpc, &templates),
         };
         let trainer_url = settings.trainers.trainer_url.clone();
         let http = system_client(trainer_url.is_https())?;
         let trainings = TrainingReconciler {
             client: client.clone(),
             trainings: watches.trainings.clone(),
-            workloads,
+            workloads: Arc::clone(&workloads),
             poller: Poller::new(http, trainer_url, settings.trainers.poll()?),
             recorder: recorder.clone(),
-            defaults: settings.trainer_defaults(&grpc),
+            defaults: settings.trainer_defaults(&grpc, &templates),
         };
         let jobs = Jobs {
             client: client.clone(),
             cache: watches.jobs.clone(),
             pods: PodJobs {
+                accounts: workloads.accounts(),
                 client,
                 jobs: watches.batch_jobs.clone(),
                 pods: watches.pods.clone(),
-                defaults: settings.job_defaults(),
+                defaults: settings.job_defaults(&templates),
             },
             notifier: watches.notifiers.jobs.clone(),
             channel: settings.controller.channel.open(&grpc)?,

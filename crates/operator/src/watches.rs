@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use futures::future::join_all;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Service, ServiceAccount};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
@@ -21,6 +21,7 @@ use crate::job::in_pod::snapshot::{BatchJobSnapshot, PodSnapshot};
 use crate::key::ObjectKey;
 use crate::node::CachedNode;
 use crate::render::{NODE, TRAINER, WorkloadFamily};
+use crate::reserved::ACCOUNT_LABEL;
 use crate::runtime::{Cache, Cached, Notifier, RuntimeMetrics, Watch, WatchedKind};
 use crate::training::CachedTraining;
 use crate::workload::{ChildSnapshot, Snapshot, StatefulSetSnapshot, WorkloadCaches};
@@ -92,6 +93,17 @@ impl Watches {
                 .notifies(trainings.clone(), own_key),
             ),
             workloads: WorkloadCaches {
+                // A missing one is found by the next pass over a resource of its namespace.
+                accounts: registry.start_if(
+                    true,
+                    "serviceaccounts",
+                    Watch::new(
+                        WatchedKind::ServiceAccount,
+                        client.clone(),
+                        ChildSnapshot::of::<ServiceAccount>,
+                    )
+                    .labelled(ACCOUNT_LABEL),
+                ),
                 stateful_sets: registry.start_if(
                     of_workloads,
                     "statefulsets",

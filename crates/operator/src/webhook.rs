@@ -3,6 +3,7 @@
 //! | module                  | holds                                                                  |
 //! |-------------------------|------------------------------------------------------------------------|
 //! | [`rules`]               | the rules                                                              |
+//! | [`access`]              | what the author of a resource must be permitted to do                  |
 //! | [`review`]              | decodes an `AdmissionReview` and answers it                            |
 //! | [`server`]              | the HTTP routes and limits                                             |
 //! | [`ca`], [`authorities`] | certificates, and the rotation of certificate authorities              |
@@ -12,6 +13,7 @@
 //! Every replica serves the webhooks, not only the leader. A replica writes only the webhooks' Secret and the CA bundles of
 //! their configuration, each by resource version, so that these writes need no leader.
 
+pub mod access;
 pub mod args;
 pub mod authorities;
 pub mod ca;
@@ -30,15 +32,19 @@ use vmafx_kit::serve::{HttpOptions, listen, serve_with};
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_kit::tls::ServerTls;
 
+use self::access::AccessReviewer;
 pub use self::args::WebhookArgs;
 use self::clock::WebhookClock;
+use self::review::Reviewer;
 use self::rotate::{CertificateRotator, WebhookNames};
 use self::server::AdmissionMetrics;
+use crate::template_policy::TemplatePolicy;
 
-/// Starts the webhooks if they have a port. `client` must not be gated by leadership.
+/// Starts the webhooks if they have a port. The namespace of the release in `templates` is that of the operator. `client`
+/// must not be gated by leadership.
 pub async fn start(
     args: &WebhookArgs,
-    namespace: &str,
+    templates: TemplatePolicy,
     client: Client,
     readiness: &Readiness,
     metrics: &mut Metrics,
@@ -46,6 +52,8 @@ pub async fn start(
 ) -> Result<(), BoxError> {
     let files = args.files()?;
     let Some(listener) = listen("VMAFX_OPERATOR_WEBHOOK_PORT", &args.addr()?).await? else { return Ok(()) };
+    let namespace = templates.release.namespace.clone();
+    let reviewer = Reviewer { templates, access: AccessReviewer::new(client.clone()) };
     let tls = if let Some(files) = files {
         ServerTls::open(files, &["http/1.1"]).await?
     } else {
@@ -53,14 +61,14 @@ pub async fn start(
         let names = WebhookNames {
             secret: args.webhook_secret.clone(),
             configuration: args.webhook_configuration.clone(),
-            hosts: args.hosts(namespace),
+            hosts: args.hosts(&namespace),
         };
         let gate = readiness.gate("webhook", "the certificate is not issued yet");
-        let rotator = CertificateRotator::new(client, namespace, names, WebhookClock::wall(), tls.clone());
+        let rotator = CertificateRotator::new(client, &namespace, names, WebhookClock::wall(), tls.clone());
         tasks.service("webhook-certificate", rotator.run(gate, tasks.shutdown()));
         tls
     };
-    let router = server::router(AdmissionMetrics::new(metrics));
+    let router = server::router(AdmissionMetrics::new(metrics), reviewer);
     let options = HttpOptions { limits: server::limits(), tls: Some(tls), ..HttpOptions::default() };
     // A support task, because the Service still points here while the rest of the operator shuts down.
     tasks.support("webhook", |last_call| serve_with(listener, router, options, last_call));

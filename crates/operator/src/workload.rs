@@ -9,8 +9,10 @@
 //! | `plan`       | [`plan`]: the writes that follow, and why; pure                                             |
 //! | `apply`      | [`Workloads::apply`]: carries out a plan; while nothing has changed it sends no request     |
 //! | `status`     | [`WorkloadPlan::status`]: what status and events say of it; pure                            |
+//! | `accounts`   | [`ServiceAccounts`]: the accounts that the Pods run as                                      |
 //! | [`workers`]  | conditions that follow from the Pods of the StatefulSet; pure                               |
 
+mod accounts;
 mod apply;
 mod child;
 mod decide;
@@ -28,6 +30,7 @@ mod snapshot;
 mod status;
 pub mod workers;
 
+pub use self::accounts::{DesiredAccount, ServiceAccounts};
 pub use self::apply::AppliedWorkload;
 pub use self::child::{ChildDecision, ChildPlan, decide_child};
 pub use self::decide::{MAX_REPLACEMENTS, ReplaceReason, WorkloadDecision, WorkloadRefusal, decide};

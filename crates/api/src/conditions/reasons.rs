@@ -101,6 +101,8 @@ closed_list! {
         Invalid,
         /// The operator lacks the permission for a request.
         Forbidden,
+        /// The Pod template uses an account, a Secret or a token that it may not; the message names the field.
+        PodTemplateForbidden,
         /// A request to the API server failed; the operator retries.
         SyncFailed,
         /// The workers are being removed.

@@ -21,7 +21,7 @@ closed_label! {
 }
 
 /// The resources that the operator reads or writes. The status subresource is counted on its own.
-const RESOURCES: [&str; 17] = [
+const RESOURCES: [&str; 19] = [
     "vmafxnodes",
     "vmafxnodes/status",
     "vmafxjobs",
@@ -29,12 +29,14 @@ const RESOURCES: [&str; 17] = [
     "vmafxmodeltrainings",
     "vmafxmodeltrainings/status",
     "statefulsets",
+    "serviceaccounts",
     "services",
     "poddisruptionbudgets",
     "pods",
     "jobs",
     "configmaps",
     "secrets",
+    "subjectaccessreviews",
     "events",
     "leases",
     "customresourcedefinitions",

@@ -28,6 +28,7 @@ pub mod status;
 pub mod waiting;
 pub mod watch;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -43,6 +44,7 @@ use self::status::status;
 use super::plan::is_final;
 use crate::error::ApiError;
 use crate::runtime::{Cache, ReconcileError};
+use crate::workload::ServiceAccounts;
 
 /// The Job controller changes a young Job often, and a write is refused if the Job has changed since it was read.
 const MAX_ATTEMPTS: usize = 3;
@@ -54,6 +56,7 @@ pub struct PodJobs {
     pub jobs: Cache<BatchJobSnapshot>,
     /// The Pods with our label.
     pub pods: Cache<PodSnapshot>,
+    pub accounts: Arc<ServiceAccounts>,
     pub defaults: JobDefaults,
 }
 

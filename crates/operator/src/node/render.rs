@@ -15,7 +15,8 @@ use vmafx_api::node::GpuVendor;
 
 use crate::render::pod::WorkerGuard;
 use crate::render::{ControllerAccess, NODE, RenderError, RenderedWorkload, labels, service};
-use crate::workload::{DesiredWorkload, ResourceOwner};
+use crate::template_policy::{PodRole, TemplatePolicy};
+use crate::workload::{DesiredAccount, DesiredWorkload, ResourceOwner};
 
 /// Settings for all workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub struct NodeDefaults {
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
     pub guard: WorkerGuard,
+    pub templates: TemplatePolicy,
 }
 
 /// Extended resource names of GPUs.
@@ -56,7 +58,10 @@ pub fn desired(node: &VmafxNode, defaults: &NodeDefaults) -> Result<DesiredWorkl
 }
 
 fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<RenderedWorkload, RenderError> {
+    let (policy, namespace) = (&defaults.templates, node.namespace().unwrap_or_default());
+    policy.check(&namespace, PodRole::Worker, node.spec.pod_template.as_ref(), None)?;
     Ok(RenderedWorkload {
+        account: DesiredAccount::new(&namespace, policy.account(PodRole::Worker), PodRole::Worker),
         service: service::headless(metadata(node), selector(node), pod::HTTP_PORT),
         budget: Some(budget::render(node)),
         stateful_set: stateful_set::render(node, defaults)?,

@@ -48,6 +48,7 @@ pub fn shutdown_time(grace_seconds: i64) -> String {
 pub fn template(
     labels: BTreeMap<String, String>,
     container: Container,
+    account: &str,
     controller: &ControllerAccess,
     grace_seconds: i64,
 ) -> PodTemplateSpec {
@@ -55,6 +56,7 @@ pub fn template(
         metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
             containers: vec![container],
+            service_account_name: Some(account.to_owned()),
             // The Pod does not use the Kubernetes API.
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),

@@ -49,15 +49,19 @@ pub fn parallel(
     }
 }
 
-/// Adds the rendered template with the user's parts merged over it. Selector labels and restart policy stay the
-/// operator's, whatever those parts say. The result is JSON, because parts may be newer than the types here.
+/// Adds the rendered template with the user's parts merged over it. Selector labels, restart policy and the missing
+/// token for the API server stay the operator's, whatever those parts say. The result is JSON, because parts may be
+/// newer than the types here.
 pub fn with_template(
     set: &StatefulSet,
     rendered: &PodTemplateSpec,
     parts: Option<&PartialPodTemplate>,
 ) -> Result<Value, InvalidTemplate> {
     let selector = set.spec.as_ref().map(|spec| &spec.selector.match_labels);
-    let ours = json!({ "metadata": { "labels": selector }, "spec": { "restartPolicy": "Always" } });
+    let ours = json!({
+        "metadata": { "labels": selector },
+        "spec": { "restartPolicy": "Always", "automountServiceAccountToken": false },
+    });
     let template = template::merged(rendered, parts, &ours).map_err(InvalidTemplate)?;
     let mut set = serde_json::to_value(set).map_err(|error| InvalidTemplate(error.to_string()))?;
     set["spec"]["template"] = template;

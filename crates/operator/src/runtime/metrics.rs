@@ -13,6 +13,7 @@ closed_label! {
         Training = "VmafxModelTraining",
         StatefulSet = "StatefulSet",
         Service = "Service",
+        ServiceAccount = "ServiceAccount",
         PodDisruptionBudget = "PodDisruptionBudget",
     }
 }

@@ -13,7 +13,8 @@ use vmafx_job::limits::MAX_TRAINING_NAME_LENGTH;
 
 use crate::render::stateful_set::{parallel, with_template};
 use crate::render::{ControllerAccess, RenderError, RenderedWorkload, TRAINER, labels, service};
-use crate::workload::{DesiredWorkload, ResourceOwner};
+use crate::template_policy::{PodRole, TemplatePolicy};
+use crate::workload::{DesiredAccount, DesiredWorkload, ResourceOwner};
 
 /// Settings for all trainers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,7 @@ pub struct TrainerDefaults {
     pub ca_config_map: Option<String>,
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
+    pub templates: TemplatePolicy,
 }
 
 pub fn desired(
@@ -42,6 +44,11 @@ fn render(
     if name.len() > MAX_TRAINING_NAME_LENGTH {
         return Err(RenderError::LongName { max: MAX_TRAINING_NAME_LENGTH });
     }
+    let (policy, spec) = (&defaults.templates, &training.spec);
+    let namespace = training.namespace().unwrap_or_default();
+    let registry_secret = spec.registry_secret.as_deref();
+    policy.check(&namespace, PodRole::Trainer, spec.pod_template.as_ref(), registry_secret)?;
+    let account = DesiredAccount::new(&namespace, policy.account(PodRole::Trainer), PodRole::Trainer);
     let (workload, service_name) = (TRAINER.workload(&name), TRAINER.service(&name));
     let selector = labels::selector(&workload);
     let replicas = i32::from(!training.spec.paused);
@@ -50,7 +57,7 @@ fn render(
     let template = pod::render(training, defaults)?;
     let stateful_set = with_template(&set, &template, training.spec.pod_template.as_ref())?;
     let service = service::headless(TRAINER.metadata(training, service_name), selector, pod::PORT);
-    Ok(RenderedWorkload { service, budget: None, stateful_set })
+    Ok(RenderedWorkload { account, service, budget: None, stateful_set })
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use serde_json::Value;
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::MetricLabel;
 
+use super::access::{AccessDecision, AccessReviewer, needed};
 use super::rules::{self, Findings, ReviewedKind, Violation};
+use crate::template_policy::TemplatePolicy;
 
 /// Violations in an answer; further ones are only counted.
 const MAX_VIOLATIONS: usize = 20;
@@ -20,13 +22,28 @@ closed_label! {
     pub enum ReviewOutcome: "outcome" {
         Allowed = "allowed",
         Refused = "refused",
+        /// The author lacks a permission.
+        Forbidden = "forbidden",
+        /// The permissions of the author could not be found out.
+        Failed = "failed",
         Malformed = "malformed",
     }
 }
 
-pub fn answer(kind: ReviewedKind, body: &[u8]) -> (AdmissionReview<DynamicObject>, ReviewOutcome) {
+/// What a review needs besides the rules.
+#[derive(Clone)]
+pub struct Reviewer {
+    pub templates: TemplatePolicy,
+    pub access: AccessReviewer,
+}
+
+pub async fn answer(
+    reviewer: &Reviewer,
+    kind: ReviewedKind,
+    body: &[u8],
+) -> (AdmissionReview<DynamicObject>, ReviewOutcome) {
     let (response, outcome) = match decode(body) {
-        Ok(request) => review(kind, &request),
+        Ok(request) => reviewer.review(kind, &request).await,
         Err(malformed) => (*malformed, ReviewOutcome::Malformed),
     };
     (response.into_review(), outcome)
@@ -54,31 +71,60 @@ fn decode(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, Box<AdmissionR
     Err(Box::new(malformed(uid, &format!("this is not an AdmissionReview of admission.k8s.io/v1: {error}"))))
 }
 
-fn review(
-    kind: ReviewedKind,
-    request: &AdmissionRequest<DynamicObject>,
-) -> (AdmissionResponse, ReviewOutcome) {
-    let (requested, expected) = (&request.kind, kind.value());
-    if requested.group != vmafx_api::GROUP || requested.kind != expected {
-        let message = format!(
-            "this path reviews {expected}.{}, not {}.{}",
-            vmafx_api::GROUP,
-            requested.kind,
-            requested.group
-        );
-        return (malformed(&request.uid, &message), ReviewOutcome::Malformed);
+impl Reviewer {
+    async fn review(
+        &self,
+        kind: ReviewedKind,
+        request: &AdmissionRequest<DynamicObject>,
+    ) -> (AdmissionResponse, ReviewOutcome) {
+        let (requested, expected) = (&request.kind, kind.value());
+        if requested.group != vmafx_api::GROUP || requested.kind != expected {
+            let message = format!(
+                "this path reviews {expected}.{}, not {}.{}",
+                vmafx_api::GROUP,
+                requested.kind,
+                requested.group
+            );
+            return (malformed(&request.uid, &message), ReviewOutcome::Malformed);
+        }
+        let response = AdmissionResponse::from(request);
+        if matches!(request.operation, Operation::Delete | Operation::Connect) {
+            return (response, ReviewOutcome::Allowed);
+        }
+        let Some(new) = &request.object else {
+            return (malformed(&request.uid, "the review has no object"), ReviewOutcome::Malformed);
+        };
+        let namespace = request.namespace.as_deref().unwrap_or_default();
+        let old = request.old_object.as_ref();
+        let findings = rules::validate(kind, namespace, old, new, &self.templates);
+        // A name that is still to be generated is shown by its prefix.
+        let name = new.metadata.name.as_ref().or(new.metadata.generate_name.as_ref());
+        let name = name.map_or("", String::as_str);
+        let (response, outcome) = respond(response, kind, name, findings);
+        let Some(needed) = needed(kind, old, new).filter(|_| outcome == ReviewOutcome::Allowed) else {
+            return (response, outcome);
+        };
+        match self.access.review(&request.user_info, namespace, &needed).await {
+            AccessDecision::Permitted => (response, outcome),
+            AccessDecision::Denied(why) => {
+                let message = format!("{}.{} \"{name}\" is forbidden: {why}", kind.value(), vmafx_api::GROUP);
+                (denied(response, message, 403, "Forbidden"), ReviewOutcome::Forbidden)
+            }
+            AccessDecision::Unknown(why) => {
+                let message =
+                    format!("{}.{} \"{name}\" is not accepted: {why}", kind.value(), vmafx_api::GROUP);
+                (denied(response, message, 500, "InternalError"), ReviewOutcome::Failed)
+            }
+        }
     }
-    let response = AdmissionResponse::from(request);
-    if matches!(request.operation, Operation::Delete | Operation::Connect) {
-        return (response, ReviewOutcome::Allowed);
-    }
-    let Some(new) = &request.object else {
-        return (malformed(&request.uid, "the review has no object"), ReviewOutcome::Malformed);
-    };
-    let findings = rules::validate(kind, request.old_object.as_ref(), new);
-    // A name that is still to be generated is shown by its prefix.
-    let name = new.metadata.name.as_ref().or(new.metadata.generate_name.as_ref());
-    respond(response, kind, name.map_or("", String::as_str), findings)
+}
+
+fn denied(response: AdmissionResponse, message: String, code: u16, reason: &str) -> AdmissionResponse {
+    let mut response = response.deny(message);
+    response.result.status = Some(StatusSummary::Failure);
+    response.result.code = code;
+    reason.clone_into(&mut response.result.reason);
+    response
 }
 
 fn respond(
@@ -93,10 +139,7 @@ fn respond(
     if violations.is_empty() {
         return (response, ReviewOutcome::Allowed);
     }
-    let mut response = response.deny(message(kind, name, &violations));
-    response.result.status = Some(StatusSummary::Failure);
-    response.result.code = 422;
-    "Invalid".clone_into(&mut response.result.reason);
+    let mut response = denied(response, message(kind, name, &violations), 422, "Invalid");
     response.result.details = Some(StatusDetails {
         name: name.to_owned(),
         group: vmafx_api::GROUP.to_owned(),
@@ -130,4 +173,4 @@ fn cause(violation: &Violation) -> StatusCause {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -24,6 +24,8 @@ use vmafx_kit::closed_label;
 
 pub use violation::{FieldPath, Findings, Violation, ViolationType};
 
+use crate::template_policy::{PodRole, TemplatePolicy, TemplateViolation};
+
 closed_label! {
     pub enum ReviewedKind: "kind" {
         Job = "VmafxJob",
@@ -32,22 +34,61 @@ closed_label! {
     }
 }
 
+impl ReviewedKind {
+    /// The Pods of an object with this spec; `None` if the operator renders none.
+    pub fn pods(self, spec: &Value) -> Option<PodRole> {
+        match self {
+            Self::Job => (spec["execution"] == "Pod").then_some(PodRole::Job),
+            Self::Node => (spec["managementPolicy"] != "External").then_some(PodRole::Worker),
+            Self::Training => Some(PodRole::Trainer),
+        }
+    }
+}
+
 const VENDORS: [&str; 4] = ["nvidia", "amd", "intel", "cpu"];
 
-/// Validates `new`, which replaces `old` in an update.
-pub fn validate(kind: ReviewedKind, old: Option<&DynamicObject>, new: &DynamicObject) -> Findings {
+/// Validates `new`, which replaces `old` in an update of this namespace.
+pub fn validate(
+    kind: ReviewedKind,
+    namespace: &str,
+    old: Option<&DynamicObject>,
+    new: &DynamicObject,
+    policy: &TemplatePolicy,
+) -> Findings {
     // The finalizers of an object that is being deleted must be removable even if its spec is invalid.
     if old.is_some() && new.metadata.deletion_timestamp.is_some() {
         return Findings::default();
     }
     let spec = &new.data["spec"];
-    let Some(before) = old.map(|old| &old.data["spec"]) else { return findings(kind, spec) };
+    let findings = |spec| {
+        let mut findings = findings(kind, spec);
+        templates(kind, namespace, spec, policy, &mut findings);
+        findings
+    };
+    let Some(before) = old.map(|old| &old.data["spec"]) else { return findings(spec) };
     if before == spec {
         return Findings::default();
     }
-    let mut after = findings(kind, spec);
-    after.remove_existing(&findings(kind, before));
+    let mut after = findings(spec);
+    after.remove_existing(&findings(before));
     after
+}
+
+/// Reports what a Pod template uses and may not.
+fn templates(
+    kind: ReviewedKind,
+    namespace: &str,
+    spec: &Value,
+    policy: &TemplatePolicy,
+    findings: &mut Findings,
+) {
+    let Some(role) = kind.pods(spec) else { return };
+    let template =
+        spec["podTemplate"].as_object().map(|template| policy.violations(namespace, role, template));
+    let registry = spec["registrySecret"].as_str().map(|name| policy.registry(namespace, name));
+    for TemplateViolation { field, advice } in template.into_iter().chain(registry).flatten() {
+        findings.forbidden(&field, advice);
+    }
 }
 
 fn findings(kind: ReviewedKind, spec: &Value) -> Findings {

@@ -12,7 +12,7 @@ use kube::core::admission::AdmissionReview;
 use vmafx_kit::metrics::{CounterBy, LabelSet, MetricLabel, Metrics};
 use vmafx_kit::serve::HttpLimits;
 
-use super::review::{self, ReviewOutcome};
+use super::review::{self, ReviewOutcome, Reviewer};
 use super::rules::ReviewedKind;
 
 /// A review contains the old and the new object, each of which etcd limits to 1.5 MiB; in JSON they may be larger.
@@ -38,25 +38,25 @@ pub fn path(kind: ReviewedKind) -> String {
     format!("/validate-vmafx-dev-v1-{}", kind.value().to_lowercase())
 }
 
-pub fn router(metrics: AdmissionMetrics) -> Router {
-    let router =
-        ReviewedKind::all().into_iter().fold(Router::new(), |router, kind| {
-            let handler = move |State(metrics): State<AdmissionMetrics>,
-                                body: Result<Bytes, BytesRejection>| async move {
-                Json(answer(kind, body, &metrics))
-            };
-            router.route(&path(kind), post(handler))
-        });
-    router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(metrics)
+pub fn router(metrics: AdmissionMetrics, reviewer: Reviewer) -> Router {
+    let router = ReviewedKind::all().into_iter().fold(Router::new(), |router, kind| {
+        let handler = move |State((metrics, reviewer)): State<(AdmissionMetrics, Reviewer)>,
+                            body: Result<Bytes, BytesRejection>| async move {
+            Json(answer(kind, body, &metrics, &reviewer).await)
+        };
+        router.route(&path(kind), post(handler))
+    });
+    router.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state((metrics, reviewer))
 }
 
-fn answer(
+async fn answer(
     kind: ReviewedKind,
     body: Result<Bytes, BytesRejection>,
     metrics: &AdmissionMetrics,
+    reviewer: &Reviewer,
 ) -> AdmissionReview<DynamicObject> {
     let (review, outcome) = match body {
-        Ok(body) => review::answer(kind, &body),
+        Ok(body) => review::answer(reviewer, kind, &body).await,
         Err(error) => {
             let message = format!("the review could not be read: {}", error.body_text());
             (review::malformed("", &message).into_review(), ReviewOutcome::Malformed)
@@ -94,7 +94,7 @@ mod tests {
 
     async fn ask(body: Vec<u8>) -> (StatusCode, Value, String) {
         let mut metrics = Metrics::new("1");
-        let router = router(AdmissionMetrics::new(&mut metrics));
+        let router = router(AdmissionMetrics::new(&mut metrics), review::tests::reviewer());
         let request = Request::post("/validate-vmafx-dev-v1-vmafxjob").body(Body::from(body)).unwrap();
         let response = router.oneshot(request).await.unwrap();
         let status = response.status();

@@ -54,6 +54,9 @@ impl Workloads {
         plan: &WorkloadPlan,
         steps: &SyncPlan,
     ) -> Result<Option<Arc<StatefulSetSnapshot>>, ApiError> {
+        if let Some(account) = &steps.account {
+            self.accounts.ensure(account).await?;
+        }
         write_child(&self.services, steps.service.as_ref()).await?;
         write_child(&self.budgets, steps.budget.as_ref()).await?;
         let set = &steps.stateful_set;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::SUCCEEDS;
+use super::accounts::DesiredAccount;
 use super::immutables::ImmutableFields;
 use super::owner::ResourceOwner;
 use crate::key::ObjectKey;
@@ -13,6 +14,8 @@ use crate::render::{RenderError, RenderedWorkload};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesiredWorkload {
+    /// The ServiceAccount of the Pods, unless they have another one.
+    pub account: Option<DesiredAccount>,
     pub stateful_set: DesiredStatefulSet,
     pub service: Option<DesiredChild>,
     pub budget: Option<DesiredChild>,
@@ -36,6 +39,7 @@ pub struct DesiredChild {
 impl DesiredWorkload {
     pub fn of(rendered: &RenderedWorkload, owner: &ResourceOwner) -> Result<Self, RenderError> {
         Ok(Self {
+            account: Some(rendered.account.clone()),
             stateful_set: DesiredStatefulSet::of(&rendered.stateful_set, owner)?,
             service: Some(DesiredChild::of(&rendered.service, owner)),
             budget: rendered.budget.as_ref().map(|budget| DesiredChild::of(budget, owner)),

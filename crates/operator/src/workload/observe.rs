@@ -5,6 +5,8 @@
 //! gone, nor hit another object, nor one that was handed to another owner. Every other decision is made on live reads of
 //! the resource and the StatefulSet.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -12,6 +14,7 @@ use kube::Client;
 use tokio::time::Instant;
 use vmafx_kit::causes::chain;
 
+use super::accounts::ServiceAccounts;
 use super::child::{ChildDecision, decide_child};
 use super::decide::WorkloadDecision;
 use super::desired::{DesiredChild, DesiredWorkload};
@@ -54,6 +57,7 @@ impl Freshness {
 
 /// The workloads of all resources.
 pub struct Workloads {
+    pub(super) accounts: Arc<ServiceAccounts>,
     pub(super) stateful_sets: AppliedObjects<StatefulSet, StatefulSetSnapshot>,
     pub(super) services: AppliedObjects<Service, ChildSnapshot>,
     pub(super) budgets: AppliedObjects<PodDisruptionBudget, ChildSnapshot>,
@@ -61,9 +65,10 @@ pub struct Workloads {
     pub(super) metrics: WorkloadMetrics,
 }
 
-/// The caches that the watches of the three kinds fill.
+/// The caches that the watches of the kinds fill.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadCaches {
+    pub accounts: Cache<ChildSnapshot>,
     pub stateful_sets: Cache<StatefulSetSnapshot>,
     pub services: Cache<ChildSnapshot>,
     pub budgets: Cache<ChildSnapshot>,
@@ -94,6 +99,7 @@ impl ObservedWorkload {
 impl Workloads {
     pub fn new(client: &Client, caches: WorkloadCaches, metrics: WorkloadMetrics) -> Self {
         Self {
+            accounts: Arc::new(ServiceAccounts::new(client.clone(), caches.accounts)),
             stateful_sets: AppliedObjects::new(
                 client.clone(),
                 caches.stateful_sets,
@@ -104,6 +110,11 @@ impl Workloads {
             replacements: Replacements::default(),
             metrics,
         }
+    }
+
+    /// The accounts, which Pods of jobs have, too.
+    pub fn accounts(&self) -> Arc<ServiceAccounts> {
+        Arc::clone(&self.accounts)
     }
 
     /// What the caches have of the StatefulSet, and nothing else, for a workload of which nothing can be or is to be done.

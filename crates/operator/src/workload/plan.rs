@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use vmafx_api::conditions::Reason;
 
+use super::accounts::DesiredAccount;
 use super::child::ChildPlan;
 use super::decide::{ReplaceReason, WorkloadDecision, WorkloadRefusal, decide};
 use super::desired::{DesiredStatefulSet, DesiredWorkload};
@@ -39,12 +40,14 @@ pub enum WorkloadAction {
     External,
     /// The objects cannot be rendered, or their state cannot be read.
     Blocked { reason: Reason, retry: Retry, message: String },
-    /// Children first, then the StatefulSet.
+    /// The account and the children first, then the StatefulSet.
     Sync(Box<SyncPlan>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyncPlan {
+    /// The ServiceAccount that is to exist.
+    pub account: Option<DesiredAccount>,
     pub service: Option<ChildPlan>,
     pub budget: Option<ChildPlan>,
     pub stateful_set: StatefulSetPlan,
@@ -64,7 +67,7 @@ pub struct StatefulSetPlan {
 pub fn plan(desired: &Result<DesiredWorkload, RenderError>, observed: &ObservedWorkload) -> WorkloadPlan {
     let action = match (desired, &observed.failure) {
         (Err(error), _) => WorkloadAction::Blocked {
-            reason: Reason::Invalid,
+            reason: error.reason(),
             retry: Retry::Slowly,
             message: error.to_string(),
         },
@@ -105,7 +108,8 @@ fn sync(desired: &DesiredWorkload, observed: &ObservedWorkload) -> SyncPlan {
     let owner = &observed.resource.owner;
     let service = desired.service.as_ref().map(|child| ChildPlan::of(owner, child, &observed.service));
     let budget = desired.budget.as_ref().map(|child| ChildPlan::of(owner, child, &observed.budget));
-    SyncPlan { service, budget, stateful_set: stateful_set(&desired.stateful_set, observed) }
+    let account = desired.account.clone().filter(|_| !owner.deleting);
+    SyncPlan { account, service, budget, stateful_set: stateful_set(&desired.stateful_set, observed) }
 }
 
 fn stateful_set(desired: &DesiredStatefulSet, observed: &ObservedWorkload) -> StatefulSetPlan {

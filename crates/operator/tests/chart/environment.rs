@@ -71,29 +71,30 @@ fn check_settings<S: Parser + std::fmt::Debug>(container: &Value) {
 }
 
 #[test]
-fn workers_are_authorized_by_either_service_account_and_the_issuer_is_not_configured() {
+fn workers_and_trainers_have_accounts_of_their_own_and_the_issuer_is_not_configured() {
     let objects = Chart::render(&Chart::values("quick-start"), "ns");
     let named = |kind: &str, name: &str| {
         objects.iter().find(|one| one["kind"] == kind && one["metadata"]["name"] == name).unwrap()
     };
-    assert_eq!(named("ServiceAccount", "vmafx-worker")["automountServiceAccountToken"], false);
+    for account in ["vmafx-worker", "vmafx-trainer", "vmafx-job"] {
+        assert_eq!(named("ServiceAccount", account)["automountServiceAccountToken"], false);
+    }
     let container = &named("Deployment", "vmafx-controller")["spec"]["template"]["spec"]["containers"][0];
     let variable = |name: &str| {
         let all = container["env"].as_array().unwrap();
         all.iter().find(|one| one["name"] == name).map(|one| one["value"].as_str().unwrap())
     };
     let subjects: Vec<_> = variable("VMAFX_AUTH_SUBJECTS").unwrap().split(',').collect();
-    for account in ["default", "vmafx-worker"] {
-        let expected = format!("system:serviceaccount:ns:{account}=vmafx:node+vmafx:reader");
-        assert!(subjects.contains(&expected.as_str()), "{subjects:?}");
-    }
+    let expected = ["operator=vmafx:writer", "trainer=vmafx:reader", "worker=vmafx:node"]
+        .map(|role| format!("system:serviceaccount:ns:vmafx-{role}"));
+    assert_eq!(subjects, expected, "nobody else, and not the account default");
     // The controller reads the issuer from its own ServiceAccount token.
     assert_eq!(variable("VMAFX_AUTH_ISSUER"), None);
     assert!(variable("VMAFX_JWKS_TOKEN_FILE").is_some());
 }
 
 #[test]
-fn with_a_tenant_for_each_namespace_only_the_workers_account_is_accepted_everywhere() {
+fn with_a_tenant_for_each_namespace_only_the_dedicated_accounts_are_accepted_everywhere() {
     let objects = Chart::render(&Chart::values("namespaces"), "ns");
     let variable = |program: &str, name: &str| {
         let is_program = |one: &&Value| one["kind"] == "Deployment" && one["metadata"]["name"] == program;
@@ -104,12 +105,45 @@ fn with_a_tenant_for_each_namespace_only_the_workers_account_is_accepted_everywh
     };
     let operator = "system:serviceaccount:ns:vmafx-operator";
     let subjects = variable("vmafx-controller", "VMAFX_AUTH_SUBJECTS").unwrap();
-    let expected =
-        format!("system:serviceaccount:*:vmafx-worker=vmafx:node+vmafx:reader,{operator}=vmafx:writer");
+    let expected = format!(
+        "system:serviceaccount:*:vmafx-trainer=vmafx:reader,system:serviceaccount:*:vmafx-worker=vmafx:node,\
+         {operator}=vmafx:writer"
+    );
     assert_eq!(subjects, expected);
     assert_eq!(variable("vmafx-controller", "VMAFX_AUTH_OPERATOR_SUBJECT").as_deref(), Some(operator));
     let tenant = variable("vmafx-controller", "VMAFX_AUTH_DEFAULT_TENANT");
     assert_eq!(tenant.as_deref(), Some("{namespace}"));
     let called_for = variable("vmafx-operator", "VMAFX_CONTROLLER_TENANT_PER_NAMESPACE");
     assert_eq!(called_for.as_deref(), Some("true"));
+}
+
+/// A template that names one of them is refused, so a release under another name must pass on its own names.
+#[test]
+fn the_operator_knows_what_belongs_to_its_release() {
+    let set = [
+        "fullnameOverride=lab",
+        "controller.extraEnv[0].name=X",
+        "controller.extraEnv[0].valueFrom.secretKeyRef.name=extra",
+    ];
+    let objects = Chart::render_with(&Chart::values("postgres"), "ns", &set);
+    let operator = objects
+        .iter()
+        .find(|one| one["kind"] == "Deployment" && one["metadata"]["name"] == "lab-operator")
+        .unwrap();
+    let env = operator["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+    let list = |name: &str| -> BTreeSet<&str> {
+        let variable = env.iter().find(|one| one["name"] == name).unwrap();
+        variable["value"].as_str().unwrap().split(',').collect()
+    };
+    let accounts: BTreeSet<_> = objects
+        .iter()
+        .filter(|one| one["kind"] == "ServiceAccount")
+        .map(|one| one["metadata"]["name"].as_str().unwrap())
+        .collect();
+    let dedicated = ["WORKER", "TRAINER", "JOB"].map(|role| list(&format!("VMAFX_OPERATOR_{role}_ACCOUNT")));
+    let mut known = list("VMAFX_OPERATOR_RELEASE_ACCOUNTS");
+    known.extend(dedicated.iter().flatten());
+    assert_eq!(known, accounts);
+    let secrets = list("VMAFX_OPERATOR_RELEASE_SECRETS");
+    assert_eq!(secrets, ["db", "extra", "lab-operator-webhook"].into());
 }

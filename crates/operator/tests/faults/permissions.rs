@@ -49,7 +49,7 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
         scenario.end(&fixture, &name, before.as_deref()).await;
     };
     join_all(Scenario::ALL.map(run)).await;
-    tokio::join!(life_of_a_job(&fixture), train(&fixture));
+    tokio::join!(life_of_a_job(&fixture), train(&fixture), review(&port));
 
     let log = log();
     let denied: Vec<_> =
@@ -59,6 +59,26 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
     let guarded = GUARDED.map(|enforced| format!("update {enforced}.vmafx.dev"));
     assert_eq!(unused, guarded);
+}
+
+/// Sends the webhook what the API server sends when a user creates a VmafxNode.
+async fn review(port: &str) {
+    let node = json!({ "apiVersion": "vmafx.dev/v1", "kind": "VmafxNode", "metadata": {"name": "a"}, "spec": {"gpuVendor": "cpu"} });
+    let review = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "u-1", "operation": "CREATE", "name": "a", "namespace": SYSTEM, "userInfo": {"username": "alice"},
+            "kind": {"group": "vmafx.dev", "version": "v1", "kind": "VmafxNode"},
+            "resource": {"group": "vmafx.dev", "version": "v1", "resource": "vmafxnodes"},
+            "object": node,
+        },
+    });
+    let client = reqwest::Client::builder().no_proxy().tls_danger_accept_invalid_certs(true).build().unwrap();
+    let url = format!("https://127.0.0.1:{port}/validate-vmafx-dev-v1-vmafxnode");
+    let answer = client.post(url).body(review.to_string()).send().await.unwrap().text().await.unwrap();
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let message = answer["response"]["status"]["message"].as_str().unwrap();
+    assert!(message.contains("\"alice\" may not create Pods"), "{message}");
 }
 
 /// Creates a training run and waits for its trainer.

@@ -19,14 +19,20 @@ impl Agent {
         Self::register_with(controller.client(), name).await
     }
 
-    pub(crate) async fn register_with(mut client: Client, name: &str) -> Self {
-        let request = wire::RegisterNodeRequest {
-            name: name.to_owned(),
-            capability: Some(capability()),
-            ..wire::RegisterNodeRequest::default()
-        };
-        let response = client.register_node(request).await.unwrap().into_inner();
-        Self { client, node_id: response.node_id, session_token: response.session_token }
+    pub(crate) async fn register_with(client: Client, name: &str) -> Self {
+        Self::register_for(client, name, None).await.unwrap()
+    }
+
+    /// Registers for a VmafxNode.
+    pub(crate) async fn register_for(
+        mut client: Client,
+        name: &str,
+        resource: Option<wire::ResourceRef>,
+    ) -> Result<Self, tonic::Status> {
+        let request =
+            wire::RegisterNodeRequest { name: name.to_owned(), capability: Some(capability()), resource };
+        let response = client.register_node(request).await?.into_inner();
+        Ok(Self { client, node_id: response.node_id, session_token: response.session_token })
     }
 
     pub(crate) async fn pull(&self) -> wire::Job {

@@ -8,6 +8,7 @@ mod end;
 mod faults;
 mod full_store;
 mod harness;
+mod identities;
 mod kubectl;
 mod label;
 #[allow(dead_code, reason = "other tests use more of it")]

@@ -26,16 +26,19 @@ use crate::resources;
 /// Long enough for a job that is there to be delivered.
 const PULL: Duration = Duration::from_secs(1);
 
+/// The name under which the controller writes the status of VmafxNodes.
+pub(crate) const CLUSTER: &str = "here";
+
 /// Two namespaces. Fields are dropped in order.
-struct Tenants {
+pub(crate) struct Tenants {
     /// Its namespace is the first one.
-    harness: Harness,
-    neighbour: TestNamespace,
+    pub(crate) harness: Harness,
+    pub(crate) neighbour: TestNamespace,
     _files: TempDir,
 }
 
 impl Tenants {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
         let operator = account(&plane).await;
         let files = tempfile::tempdir().unwrap();
@@ -56,6 +59,9 @@ impl Tenants {
                 ("VMAFX_AUTH_DEFAULT_TENANT", "{namespace}"),
                 ("VMAFX_AUTH_OPERATOR_SUBJECT", &operator.user()),
                 ("VMAFX_SCORING_ROOTS", "/clips/{namespace}"),
+                ("VMAFX_NODE_STATUS", "true"),
+                ("VMAFX_CLUSTER", CLUSTER),
+                ("KUBECONFIG", plane.kubeconfig_path().to_str().unwrap()),
             ])
         })
         .await;
@@ -68,7 +74,7 @@ impl Tenants {
     }
 
     /// A client with the token of a ServiceAccount.
-    async fn client(&self, namespace: &TestNamespace, name: &str) -> Client {
+    pub(crate) async fn client(&self, namespace: &TestNamespace, name: &str) -> Client {
         let account = TestServiceAccount::create(&self.harness.plane, namespace.name(), name, &[]).await;
         Client::new(self.harness.controller.channel(Some(account.unwrap().token())))
     }
@@ -82,7 +88,7 @@ impl Tenants {
         Api::namespaced(namespace.client(), namespace.name())
     }
 
-    async fn create(&self, namespace: &TestNamespace, name: &str, spec: Value) -> VmafxJob {
+    pub(crate) async fn create(&self, namespace: &TestNamespace, name: &str, spec: Value) -> VmafxJob {
         let mut whole = clips(namespace.name());
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         let job = json!({

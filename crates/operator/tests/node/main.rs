@@ -6,6 +6,7 @@
 
 mod fixture;
 mod health;
+mod identity;
 mod lifecycle;
 #[path = "../support/resources.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -62,6 +62,8 @@ impl TrainingFixture {
             ("VMAFX_CONTROLLER_HTTP_ADDR", controller.url("")),
             ("VMAFX_OPERATOR_TRAINER_URL", trainers.url()),
             ("VMAFX_OPERATOR_TRAINER_POLL", poll.to_owned()),
+            // Templates may name ServiceAccounts and Secrets.
+            ("VMAFX_OPERATOR_POD_TEMPLATES", "any".to_owned()),
         ];
         env.extend(image.map(|image| ("VMAFX_OPERATOR_TRAINER_IMAGE", image.to_owned())));
         let command = OperatorCommand::new(directory.path(), account, &proxy, env);

@@ -20,11 +20,15 @@ use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{HttpOptions, serve_with};
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::ServerTls;
+use vmafx_operator::template_policy::{AccountNames, ReleaseNames, TemplatePolicy, TemplateScope};
+use vmafx_operator::webhook::access::AccessReviewer;
 use vmafx_operator::webhook::clock::{SkewedTime, WebhookClock};
 use vmafx_operator::webhook::configuration::{WebhookEndpoint, configuration};
+use vmafx_operator::webhook::review::Reviewer;
 use vmafx_operator::webhook::rotate::{CertificateRotator, WebhookNames};
 use vmafx_operator::webhook::server::{self, AdmissionMetrics};
-use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
+use vmafx_testkit::kube::account::TestServiceAccount;
+use vmafx_testkit::kube::{ControlPlane, TestCluster, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
@@ -139,6 +143,22 @@ pub(crate) struct Hook {
 impl Hook {
     pub(crate) async fn new(prefix: &str) -> Self {
         let ns = namespace(prefix).await;
+        let reviews = ns.client();
+        Self::on(ns, reviews).await
+    }
+
+    /// One that the API server calls, and whose own calls it denies.
+    pub(crate) async fn without_reviews(prefix: &str) -> Self {
+        let ns = namespace(prefix).await;
+        let account = TestServiceAccount::create(ns.cluster(), ns.name(), "nobody", &[]).await.unwrap();
+        let files = tempfile::tempdir().unwrap();
+        let kubeconfig = files.path().join("kubeconfig");
+        account.write_kubeconfig(&kubeconfig, &ns.cluster().config().cluster_url.to_string()).unwrap();
+        let nobody = TestCluster::from_kubeconfig(&kubeconfig).await.unwrap().client().unwrap();
+        Self::on(ns, nobody).await.called().await
+    }
+
+    async fn on(ns: TestNamespace, reviews: kube::Client) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("https://{}", listener.local_addr().unwrap());
         let tls = ServerTls::in_memory(&["http/1.1"]).unwrap();
@@ -146,7 +166,8 @@ impl Hook {
             response.headers_mut().insert("connection", HeaderValue::from_static("close"));
             response
         };
-        let router = server::router(AdmissionMetrics::new(&mut Metrics::new("test")));
+        let reviewer = Reviewer { templates: policy(ns.name()), access: AccessReviewer::new(reviews) };
+        let router = server::router(AdmissionMetrics::new(&mut Metrics::new("test")), reviewer);
         let router = router.layer(axum::middleware::map_response(close));
         let options = HttpOptions { tls: Some(tls.clone()), ..HttpOptions::default() };
         let mut serving = JoinSet::new();
@@ -158,15 +179,37 @@ impl Hook {
 
     /// A webhook that the API server already calls and trusts.
     pub(crate) async fn installed(prefix: &str) -> Self {
-        let mut hook = Self::new(prefix).await;
-        install(&hook.ns, &hook.base, None).await;
-        hook.rotator.refresh().await.unwrap();
-        wait_until_called(&hook.ns).await;
-        hook
+        Self::new(prefix).await.called().await
+    }
+
+    async fn called(mut self) -> Self {
+        install(&self.ns, &self.base, None).await;
+        self.rotator.refresh().await.unwrap();
+        wait_until_called(&self.ns).await;
+        self
     }
 
     pub(crate) fn jobs(&self) -> Api<VmafxJob> {
         Api::namespaced(self.ns.client(), self.ns.name())
+    }
+}
+
+/// The policy of an operator that runs in this namespace.
+pub(crate) fn policy(namespace: &str) -> TemplatePolicy {
+    TemplatePolicy {
+        scope: TemplateScope::Any,
+        accounts: AccountNames {
+            worker: "vmafx-worker".to_owned(),
+            trainer: "vmafx-trainer".to_owned(),
+            job: "vmafx-job".to_owned(),
+        },
+        release: ReleaseNames {
+            namespace: namespace.to_owned(),
+            accounts: vec!["vmafx-operator".to_owned()],
+            secrets: vec!["database".to_owned()],
+            claims: Vec::new(),
+        },
+        audience: "vmafx-controller".to_owned(),
     }
 }
 

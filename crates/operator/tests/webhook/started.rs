@@ -14,7 +14,7 @@ use vmafx_operator::webhook::{self, WebhookArgs};
 use vmafx_testkit::kube::TestNamespace;
 use vmafx_testkit::{ports, wait};
 
-use crate::hook::{TIMEOUT, configurations, install, namespace, wait_until_called};
+use crate::hook::{TIMEOUT, configurations, install, namespace, policy, wait_until_called};
 
 #[derive(Parser)]
 struct Settings {
@@ -29,7 +29,9 @@ async fn running(ns: &TestNamespace, args: &[String], test: impl AsyncFnOnce(&Re
     let mut tasks = TaskSet::new(shutdown.clone());
     let args = Settings::parse_from([&["t".to_owned()], args].concat()).webhook;
     let mut metrics = Metrics::new("test");
-    webhook::start(&args, ns.name(), ns.client(), &readiness, &mut metrics, &mut tasks).await.unwrap();
+    webhook::start(&args, policy(ns.name()), ns.client(), &readiness, &mut metrics, &mut tasks)
+        .await
+        .unwrap();
     // `TaskSet::run` needs a service to wait for: without the rotator there are only support tasks.
     tasks.service("test", {
         let shutdown = shutdown.clone();
@@ -129,7 +131,9 @@ async fn without_a_port_there_is_no_webhook() {
     let mut tasks = TaskSet::new(shutdown);
     let args = Settings::parse_from(["t"]).webhook;
     let mut metrics = Metrics::new("test");
-    webhook::start(&args, ns.name(), ns.client(), &readiness, &mut metrics, &mut tasks).await.unwrap();
+    webhook::start(&args, policy(ns.name()), ns.client(), &readiness, &mut metrics, &mut tasks)
+        .await
+        .unwrap();
     tasks.run(futures::stream::pending(), "1s".parse().unwrap()).await.unwrap();
     assert!(!metrics.encode().unwrap().contains("admissions"));
 }

@@ -31,7 +31,7 @@ impl DesiredSet {
     pub(crate) fn workload(self, owner: &ResourceOwner) -> DesiredWorkload {
         let set = self.rendered(&owner.key.namespace);
         let stateful_set = DesiredStatefulSet::of(&set, owner).unwrap();
-        DesiredWorkload { stateful_set, service: None, budget: None }
+        DesiredWorkload { account: None, stateful_set, service: None, budget: None }
     }
 
     pub(crate) fn manifest(self, namespace: &str) -> Value {

@@ -93,6 +93,9 @@ fn pod_steps(reason: Reason) -> Steps {
         Reason::Invalid => {
             &["The message is that of the API server: correct spec.podTemplate, or set an image in it."]
         }
+        Reason::PodTemplateForbidden => &[
+            "The message names the field: remove it from spec.podTemplate, or ask the administrator to enable the webhook or to set operator.podTemplates=any.",
+        ],
         Reason::Forbidden => &[
             "The operator lacks a permission: apply the role of its release (config/rbac), or give it the role at the controller that the message names.",
         ],

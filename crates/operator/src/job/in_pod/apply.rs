@@ -15,6 +15,8 @@ use crate::client::requests;
 use crate::error::{ApiError, Retry};
 use crate::job::plan::is_final;
 use crate::key::ObjectKey;
+use crate::template_policy::PodRole;
+use crate::workload::DesiredAccount;
 
 pub(super) enum AppliedPodJob {
     Observed {
@@ -136,7 +138,13 @@ impl PodJobs {
                 _ => AppliedPodJob::done(self.with_cached_pods(job, Some(live))),
             });
         }
-        match requests::create::<Job>(&self.client, "create the Job", &key, &desired).await {
+        let account = self.defaults.templates.account(PodRole::Job);
+        let account = DesiredAccount::new(&key.namespace, account, PodRole::Job);
+        let created = async {
+            self.accounts.ensure(&account).await?;
+            requests::create::<Job>(&self.client, "create the Job", &key, &desired).await
+        };
+        match created.await {
             Ok(created) => {
                 let created = self.put(created);
                 Ok(AppliedPodJob::done(self.with_cached_pods(job, Some(created))))

@@ -26,6 +26,7 @@ pub(super) fn defaults() -> JobDefaults {
         gpus: crate::node::render::tests::defaults().gpus,
         plain_registries: String::new(),
         guard: WorkerGuard::default(),
+        templates: crate::node::render::tests::defaults().templates,
     }
 }
 

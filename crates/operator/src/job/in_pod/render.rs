@@ -21,6 +21,7 @@ use crate::node::render::GpuResources;
 use crate::render::pod::{PLAIN_REGISTRIES, WorkerGuard};
 use crate::render::{pod_defaults, scratch_limit, template};
 use crate::reserved::{AGENT_CONTAINER, HELD, JOB_LABEL, SOURCE};
+use crate::template_policy::{ForbiddenTemplate, PodRole, TemplatePolicy};
 use crate::webhook::rules::job::vendor;
 use crate::workload::ResourceOwner;
 
@@ -43,6 +44,7 @@ pub struct JobDefaults {
     /// Registries without TLS, separated by commas.
     pub plain_registries: String,
     pub guard: WorkerGuard,
+    pub templates: TemplatePolicy,
 }
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -61,6 +63,8 @@ pub enum RenderError {
     Backend(&'static str),
     #[error("spec.podTemplate: {0}")]
     Template(String),
+    #[error(transparent)]
+    Forbidden(#[from] ForbiddenTemplate),
     #[error("spec.{0}")]
     Request(InvalidRequest),
 }
@@ -71,6 +75,7 @@ impl RenderError {
             // The reason of a job that the controller refuses because of its own roots.
             Self::NoRoots | Self::OutsideRoots { .. } => Reason::InputRefused,
             Self::NoImage | Self::Backend(_) | Self::Template(_) => Reason::Invalid,
+            Self::Forbidden(_) => Reason::PodTemplateForbidden,
             // The reason of a job that the controller rejects.
             Self::Request(_) => Reason::Rejected,
         }
@@ -202,14 +207,17 @@ fn failure_policy() -> PodFailurePolicy {
     }
 }
 
-/// Our template with the user's merged over it. The labels that select its Pods, `restartPolicy: Never` and the scoring
-/// roots always stay ours.
+/// Our template with the user's merged over it. The labels that select its Pods, `restartPolicy: Never`, the missing token
+/// for the API server and the scoring roots always stay ours.
 fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderError> {
+    let policy = &defaults.templates;
+    policy.check(&job.namespace().unwrap_or_default(), PodRole::Job, job.spec.pod_template.as_ref(), None)?;
     let environment = environment(job, defaults);
     let rendered = PodTemplateSpec {
         metadata: Some(ObjectMeta { labels: Some(labels(job)), ..ObjectMeta::default() }),
         spec: Some(PodSpec {
             containers: vec![agent(job, defaults, environment.clone())?],
+            service_account_name: Some(policy.account(PodRole::Job).to_owned()),
             // A scoring Pod makes no calls to the API server.
             automount_service_account_token: Some(false),
             enable_service_links: Some(false),
@@ -225,6 +233,7 @@ fn pod_template(job: &VmafxJob, defaults: &JobDefaults) -> Result<Value, RenderE
         },
         "spec": {
             "restartPolicy": "Never",
+            "automountServiceAccountToken": false,
             "containers": [{ "name": AGENT_CONTAINER, "env": environment }],
         },
     });

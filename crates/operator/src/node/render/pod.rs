@@ -14,6 +14,7 @@ use crate::render::pod::{MARGIN_SECONDS, PLAIN_REGISTRIES, container, probe, shu
 use crate::render::pod_defaults::{self, variable};
 use crate::render::template::grace_seconds;
 use crate::reserved::AGENT_CONTAINER;
+use crate::template_policy::PodRole;
 
 /// Port for health and metrics.
 pub const HTTP_PORT: i32 = 9090;
@@ -22,7 +23,9 @@ pub const HTTP_PORT: i32 = 9090;
 pub fn render(node: &VmafxNode, defaults: &NodeDefaults) -> Result<PodTemplateSpec, RenderError> {
     let grace = grace_seconds(node.spec.pod_template.as_ref(), defaults.drain_seconds + MARGIN_SECONDS);
     let labels = NODE.labels(&workload_name(node));
-    let mut template = template(labels, agent(node, defaults, grace)?, &defaults.controller, grace);
+    let account = defaults.templates.account(PodRole::Worker);
+    let agent = agent(node, defaults, grace)?;
+    let mut template = template(labels, agent, account, &defaults.controller, grace);
     if let Some(spec) = &mut template.spec {
         spec.node_selector.clone_from(&node.spec.node_selector);
         spec.tolerations.clone_from(&node.spec.tolerations);

@@ -4,6 +4,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::template_policy::TemplateScope;
+use crate::template_policy::tests::policy;
 
 pub(crate) fn defaults() -> NodeDefaults {
     NodeDefaults {
@@ -22,6 +24,7 @@ pub(crate) fn defaults() -> NodeDefaults {
         },
         plain_registries: String::new(),
         guard: WorkerGuard::default(),
+        templates: policy(TemplateScope::Any),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::render::TRAINER;
 use crate::render::pod::{MARGIN_SECONDS, container, probe, read_only, template};
 use crate::render::template::grace_seconds;
 use crate::reserved::{self, CA_VOLUME, REGISTRY_VOLUME};
+use crate::template_policy::PodRole;
 
 /// Port for status and health.
 pub const PORT: i32 = 9091;
@@ -49,7 +50,8 @@ pub fn render(
         volumes.push(volume);
     }
     let labels = TRAINER.labels(&TRAINER.workload(&training.name_any()));
-    let mut template = template(labels, trainer, &defaults.controller, grace);
+    let account = defaults.templates.account(PodRole::Trainer);
+    let mut template = template(labels, trainer, account, &defaults.controller, grace);
     template.spec.get_or_insert_default().volumes.get_or_insert_default().extend(volumes);
     Ok(template)
 }

@@ -15,6 +15,7 @@ pub(crate) fn defaults() -> TrainerDefaults {
         controller: crate::node::render::tests::defaults().controller,
         ca_config_map: None,
         plain_registries: String::new(),
+        templates: crate::node::render::tests::defaults().templates,
     }
 }
 

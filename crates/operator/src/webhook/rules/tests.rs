@@ -6,6 +6,8 @@ use rstest::rstest;
 use serde_json::json;
 
 use super::*;
+use crate::template_policy::TemplateScope;
+use crate::template_policy::tests::policy;
 
 pub(super) fn object(kind: ReviewedKind, spec: &Value) -> DynamicObject {
     use vmafx_kit::metrics::MetricLabel;
@@ -45,6 +47,10 @@ fn template(spec: &Value) -> DynamicObject {
 
 fn with_container(container: &Value) -> DynamicObject {
     template(&json!({ "containers": [container] }))
+}
+
+pub(super) fn validate(kind: ReviewedKind, old: Option<&DynamicObject>, new: &DynamicObject) -> Findings {
+    super::validate(kind, "video", old, new, &policy(TemplateScope::Any))
 }
 
 /// One violation, with this field and these words.

@@ -8,6 +8,7 @@ use super::*;
 use crate::conditions::ConditionState;
 use crate::error::ApiError;
 use crate::render::RenderedWorkload;
+use crate::template_policy::PodRole;
 use crate::workload::objects::LastApply;
 use crate::workload::{
     AppliedWorkload, ChildDecision, ChildSnapshot, RecentReplacements, ResourceOwner, SUCCEEDS, SyncPlan,
@@ -37,7 +38,8 @@ fn manifest() -> Value {
 
 fn desired() -> Result<DesiredWorkload, RenderError> {
     let service: Service = serde_json::from_value(json!({ "metadata": { "name": "workers" } })).unwrap();
-    let rendered = RenderedWorkload { service, budget: None, stateful_set: manifest() };
+    let account = DesiredAccount::new("video", "vmafx-worker", PodRole::Worker);
+    let rendered = RenderedWorkload { account, service, budget: None, stateful_set: manifest() };
     DesiredWorkload::of(&rendered, &owner())
 }
 

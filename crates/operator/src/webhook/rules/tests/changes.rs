@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{job, node, object};
-use crate::webhook::rules::{Findings, ReviewedKind, validate};
+use super::{job, node, object, validate};
+use crate::webhook::rules::{Findings, ReviewedKind};
 
 #[test]
 fn an_unchanged_spec_is_never_refused() {
