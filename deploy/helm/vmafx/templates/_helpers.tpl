@@ -106,19 +106,28 @@ podAntiAffinity:
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-operator
 {{- end }}
 
+{{/* Secrets of operator and controller, which Pod templates may not use; that of the webhooks is known to the operator. */}}
+{{- define "vmafx.releaseSecrets" -}}
+{{- $names := list (printf "%s-operator-webhook" (include "vmafx.fullname" .)) }}
+{{- $names = append $names .Values.controller.store.postgresql.secretName }}
+{{- $names = append $names .Values.operator.controllerToken.secretName }}
+{{- range concat .Values.operator.extraEnv .Values.controller.extraEnv }}
+{{- $names = append $names (dig "valueFrom" "secretKeyRef" "name" "" .) }}
+{{- end }}
+{{- $names | compact | uniq | join "," }}
+{{- end }}
+
 {{/* ServiceAccounts and their roles at the controller. */}}
 {{- define "vmafx.subjects" -}}
 {{- $subjects := dict (include "vmafx.operatorSubject" .) (list "vmafx:writer") }}
-{{- $worker := printf "%s-worker" (include "vmafx.fullname" .) }}
+{{- $namespaces := append .Values.auth.workerNamespaces .Release.Namespace | uniq }}
 {{- if eq (include "vmafx.tenantPerNamespace" .) "true" }}
-{{- $_ := set $subjects (printf "system:serviceaccount:*:%s" $worker) (list "vmafx:node" "vmafx:reader") }}
-{{- else }}
-{{- range append .Values.auth.workerNamespaces .Release.Namespace | uniq }}
-{{- $namespace := . }}
-{{- range list "default" $worker }}
-{{- $_ := set $subjects (printf "system:serviceaccount:%s:%s" $namespace .) (list "vmafx:node" "vmafx:reader") }}
+{{- $namespaces = list "*" }}
 {{- end }}
-{{- end }}
+{{- $fullname := include "vmafx.fullname" . }}
+{{- range $namespaces }}
+{{- $_ := set $subjects (printf "system:serviceaccount:%s:%s-worker" . $fullname) (list "vmafx:node") }}
+{{- $_ := set $subjects (printf "system:serviceaccount:%s:%s-trainer" . $fullname) (list "vmafx:reader") }}
 {{- end }}
 {{- $lines := list }}
 {{- range $subject, $roles := merge (deepCopy .Values.auth.subjects) $subjects }}

@@ -160,7 +160,7 @@ pub(super) fn short_leases() -> Value {
 
 async fn install(platform: &Platform, kubectl: &Kubectl) -> Result<()> {
     let values = platform.values(json!({
-        "operator": { "replicaCount": 2, "nodeDrain": "5s", "gracefulShutdown": "5s" },
+        "operator": { "podTemplates": "any", "replicaCount": 2, "nodeDrain": "5s", "gracefulShutdown": "5s" },
         "controller": {
             "replicas": 2, "gracefulShutdown": "5s", "scoringRoots": [Clips::ROOT, ROOT],
             "store": merge_values(short_leases(), json!({

@@ -9,7 +9,7 @@ use vmafx_api::training::TrainingPhase;
 use vmafx_api::{ConditionStatus, VmafxJob, VmafxModelTrainingStatus};
 use vmafx_testkit::wait;
 
-use super::fixture::{RELEASE, UserFixture, expect_eq};
+use super::fixture::{UserFixture, expect_eq};
 use crate::clips::Clips;
 use crate::platform::STEP_TIMEOUT;
 use crate::steps::Steps;
@@ -41,7 +41,6 @@ async fn start(fixture: &UserFixture<'_>) -> Result<()> {
             "checkpoint": { "interval": "1s", "minSamples": MIN_SAMPLES },
             "gate": { "maxSroccDrop": 0.1, "maxRmseRatio": 1 },
             "podTemplate": { "spec": {
-                "serviceAccountName": format!("{RELEASE}-worker"),
                 "containers": [{ "name": "trainer", "resources": { "requests": { "cpu": "50m" } } }],
             } },
         },
