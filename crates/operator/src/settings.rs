@@ -243,7 +243,9 @@ impl Settings {
 
     /// What Pod templates may use; `namespace` is that of the operator.
     pub fn template_policy(&self, namespace: &str) -> TemplatePolicy {
-        self.templates.policy(&self.webhook, namespace, &self.workers.token_audience)
+        let mut policy = self.templates.policy(&self.webhook, namespace, &self.workers.token_audience);
+        policy.release.secrets.extend(self.controller.certificate.secrets().map(str::to_owned));
+        policy
     }
 
     pub fn node_defaults(&self, controller: &HostPorts, templates: &TemplatePolicy) -> NodeDefaults {
@@ -375,7 +377,11 @@ mod tests {
     ) {
         let settings = settings(&[env, &[("VMAFX_CONTROLLER_TLS", "true")]].concat()).unwrap();
         let grpc = settings.controller.grpc("vmafx").unwrap();
-        let access = [settings.node_defaults(&grpc).controller, settings.trainer_defaults(&grpc).controller];
+        let templates = settings.template_policy("vmafx");
+        let access = [
+            settings.node_defaults(&grpc, &templates).controller,
+            settings.trainer_defaults(&grpc, &templates).controller,
+        ];
         assert_eq!(
             access.map(|access| access.tls.unwrap().ca_config_map),
             expected.map(|name| name.map(str::to_owned))
@@ -393,6 +399,15 @@ mod tests {
         };
         let expected = format!("{old} is no longer read: set {new} instead");
         assert!(refusal.to_string().contains(&expected), "{refusal}");
+    }
+
+    #[test]
+    fn the_secrets_of_the_controllers_certificate_belong_to_the_release() {
+        let env = [("VMAFX_CONTROLLER_TLS", "true"), ("VMAFX_OPERATOR_CONTROLLER_CERT_SECRET", "cert")];
+        let secrets = settings(&env).unwrap().template_policy("vmafx").release.secrets;
+        for secret in ["vmafx-controller-ca", "cert"] {
+            assert!(secrets.iter().any(|name| name == secret), "{secrets:?}");
+        }
     }
 
     #[test]

@@ -46,6 +46,11 @@ pub struct ControllerCertificateArgs {
 }
 
 impl ControllerCertificateArgs {
+    /// Names of the Secrets in which this operator keeps private keys.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.controller_cert_secret.as_deref().into_iter().chain([self.controller_ca_secret.as_str()])
+    }
+
     /// What the operator issues; `None` if it does not.
     pub(super) fn names(
         &self,

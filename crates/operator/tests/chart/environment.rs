@@ -145,5 +145,6 @@ fn the_operator_knows_what_belongs_to_its_release() {
     known.extend(dedicated.iter().flatten());
     assert_eq!(known, accounts);
     let secrets = list("VMAFX_OPERATOR_RELEASE_SECRETS");
-    assert_eq!(secrets, ["db", "extra", "lab-operator-webhook"].into());
+    let expected = ["db", "extra", "lab-controller-ca", "lab-controller-tls", "lab-operator-webhook"];
+    assert_eq!(secrets, expected.into());
 }

@@ -111,6 +111,11 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- $names := list (printf "%s-operator-webhook" (include "vmafx.fullname" .)) }}
 {{- $names = append $names .Values.controller.store.postgresql.secretName }}
 {{- $names = append $names .Values.operator.controllerToken.secretName }}
+{{- $names = append $names .Values.monitoring.metricsToken.secretName }}
+{{- $names = append $names .Values.tls.secretName }}
+{{- if .Values.tls.enabled }}
+{{- $names = concat $names (list (printf "%s-controller-ca" (include "vmafx.fullname" .)) (include "vmafx.tlsSecret" .)) }}
+{{- end }}
 {{- range concat .Values.operator.extraEnv .Values.controller.extraEnv }}
 {{- $names = append $names (dig "valueFrom" "secretKeyRef" "name" "" .) }}
 {{- end }}
