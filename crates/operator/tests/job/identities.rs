@@ -23,13 +23,13 @@ fn nodes(namespace: &TestNamespace) -> Api<VmafxNode> {
     Api::namespaced(namespace.client(), namespace.name())
 }
 
-fn reference(node: &VmafxNode, uid: &str) -> Option<wire::ResourceRef> {
-    Some(wire::ResourceRef {
+fn reference(node: &VmafxNode, uid: &str) -> wire::ResourceRef {
+    wire::ResourceRef {
         cluster: CLUSTER.to_owned(),
         namespace: node.namespace().unwrap(),
         name: node.name_any(),
         uid: uid.to_owned(),
-    })
+    }
 }
 
 /// Every Pod that names no account is `default`. Before, one of them could register, pull jobs and fail them.
@@ -62,17 +62,19 @@ async fn a_worker_cannot_forge_the_status_of_another_node() {
     let uid = |node: &VmafxNode| node.uid().unwrap();
     let worker = tenants.client(first, "worker").await;
 
-    let stolen =
-        Agent::register_for(worker.clone(), "a", reference(&victim, &uid(&victim))).await.err().unwrap();
+    let stolen = Agent::register_for(worker.clone(), "a", Some(reference(&victim, &uid(&victim))))
+        .await
+        .err()
+        .unwrap();
     assert_eq!(stolen.code(), Code::PermissionDenied, "{stolen}");
     assert!(stolen.message().starts_with("resource.namespace: "), "{stolen}");
-    let vague = Agent::register_for(worker.clone(), "b", reference(&own, "")).await.err().unwrap();
+    let vague = Agent::register_for(worker.clone(), "b", Some(reference(&own, ""))).await.err().unwrap();
     assert_eq!(vague.code(), Code::InvalidArgument, "{vague}");
     assert!(vague.message().starts_with("resource.uid: "), "{vague}");
 
     // It registers for a resource that existed before, or never did. The resource of today shows nothing of it.
-    let _outdated = Agent::register_for(worker.clone(), "c", reference(&own, &uuid())).await.unwrap();
-    let _honest = Agent::register_for(worker, "d", reference(&other, &uid(&other))).await.unwrap();
+    let _outdated = Agent::register_for(worker.clone(), "c", Some(reference(&own, &uuid()))).await.unwrap();
+    let _honest = Agent::register_for(worker, "d", Some(reference(&other, &uid(&other)))).await.unwrap();
     let has_beat =
         |node: &VmafxNode| node.status.as_ref().is_some_and(|status| status.last_heartbeat.is_some());
     resources::until(&nodes(first), "other", "its own agent to be shown", has_beat).await;

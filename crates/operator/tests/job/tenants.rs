@@ -26,7 +26,7 @@ use crate::resources;
 /// Long enough for a job that is there to be delivered.
 const PULL: Duration = Duration::from_secs(1);
 
-/// The name under which the controller writes the status of VmafxNodes.
+/// The name under which the controller writes the status of a VmafxNode.
 pub(crate) const CLUSTER: &str = "here";
 
 /// Two namespaces. Fields are dropped in order.
@@ -39,6 +39,11 @@ pub(crate) struct Tenants {
 
 impl Tenants {
     pub(crate) async fn start() -> Self {
+        // The future is too large for the stack of a test.
+        Box::pin(Self::start_all()).await
+    }
+
+    async fn start_all() -> Self {
         let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
         let operator = account(&plane).await;
         let files = tempfile::tempdir().unwrap();
@@ -84,7 +89,7 @@ impl Tenants {
         Agent::register_with(self.client(namespace, "worker").await, "node-0").await
     }
 
-    fn jobs(&self, namespace: &TestNamespace) -> Api<VmafxJob> {
+    fn jobs(namespace: &TestNamespace) -> Api<VmafxJob> {
         Api::namespaced(namespace.client(), namespace.name())
     }
 
@@ -95,7 +100,7 @@ impl Tenants {
             "apiVersion": "vmafx.dev/v1", "kind": "VmafxJob", "metadata": { "name": name }, "spec": whole,
         });
         let job = serde_json::from_value(job).unwrap();
-        self.jobs(namespace).create(&PostParams::default(), &job).await.unwrap()
+        Self::jobs(namespace).create(&PostParams::default(), &job).await.unwrap()
     }
 
     async fn until_reason(
@@ -107,7 +112,7 @@ impl Tenants {
     ) -> VmafxJob {
         let what = format!("{type_} of {name} to be {reason}");
         let holds = |job: &VmafxJob| resources::reason(job, type_) == reason;
-        resources::until(&self.jobs(namespace), name, &what, holds).await
+        resources::until(&Self::jobs(namespace), name, &what, holds).await
     }
 }
 
