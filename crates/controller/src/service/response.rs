@@ -46,6 +46,8 @@ pub struct AssignedJob {
     pub job: Job,
     /// The scoring roots of the tenant.
     pub scoring_roots: Vec<String>,
+    /// Whether the job is of another tenant than its node.
+    pub is_guest: bool,
 }
 
 /// An item of a watch.

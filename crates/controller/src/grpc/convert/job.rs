@@ -9,9 +9,11 @@ use vmafx_queue::transition::State;
 use super::resource_ref;
 use crate::service::response::{AssignedJob, JobChange};
 
-/// A job for its node: the only message with scoring roots.
+/// A job for its node: the only message with scoring roots, and with the tenant if it is not that of the node.
 pub(in crate::grpc) fn assigned_job(assigned: AssignedJob) -> wire::Job {
-    wire::Job { scoring_roots: assigned.scoring_roots, ..job(assigned.job) }
+    let AssignedJob { job: running, scoring_roots, is_guest } = assigned;
+    let tenant = if is_guest { running.tenant.as_str().to_owned() } else { String::new() };
+    wire::Job { scoring_roots, tenant, ..job(running) }
 }
 
 pub(in crate::grpc) fn change(change: JobChange) -> wire::Job {
@@ -40,6 +42,7 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         final_score: score,
         // Only `assigned_job` sets it, for nodes.
         scoring_roots: Vec::new(),
+        tenant: String::new(),
         priority: job.priority,
         attempt: job.attempt,
         lost_attempts: job.lost_attempts,

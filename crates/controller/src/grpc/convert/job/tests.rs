@@ -70,6 +70,7 @@ fn golden() -> wire::Job {
         updated_at: 1_700_000_005,
         final_score: 93.25,
         scoring_roots: vec!["/clips".into()],
+        tenant: String::new(),
         priority: 7,
         attempt: 2,
         lost_attempts: 1,
@@ -127,8 +128,10 @@ fn the_estimated_size_of_a_job_is_not_below_its_size() {
 
 #[test]
 fn a_whole_job_as_a_message() {
-    let assigned = AssignedJob { job: whole(), scoring_roots: vec!["/clips".into()] };
-    assert_eq!(assigned_job(assigned), golden());
+    let assigned = AssignedJob { job: whole(), scoring_roots: vec!["/clips".into()], is_guest: false };
+    assert_eq!(assigned_job(assigned.clone()), golden());
+    let of_guest = assigned_job(AssignedJob { is_guest: true, ..assigned });
+    assert_eq!(of_guest, wire::Job { tenant: whole().tenant.to_string(), ..golden() });
 }
 
 #[test]
@@ -151,8 +154,10 @@ fn a_bookmark_is_nothing_but_its_cursor() {
 fn no_field_of_a_job_is_forgotten() {
     let pool = DescriptorPool::decode(vmafx_proto::FILE_DESCRIPTOR_SET).unwrap();
     let descriptor = pool.get_message_by_name("vmafx.controller.v1.Job").unwrap();
-    let sent =
-        wire::Job { scoring_roots: vec!["/clips".into()], ..change(JobChange::Job("c".into(), whole())) };
+    let assigned =
+        assigned_job(AssignedJob { job: whole(), scoring_roots: vec!["/clips".into()], is_guest: true });
+    let wire::Job { scoring_roots, tenant, .. } = assigned;
+    let sent = wire::Job { scoring_roots, tenant, ..change(JobChange::Job("c".into(), whole())) };
     let message = DynamicMessage::decode(descriptor, sent.encode_to_vec().as_slice()).unwrap();
     let descriptor = message.descriptor();
     let empty: Vec<_> = descriptor.fields().filter(|field| !message.has_field(field)).collect();
