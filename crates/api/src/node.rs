@@ -61,6 +61,7 @@ use crate::pod_template::PartialPodTemplate;
     validation = workload_field("nodeSelector"),
     validation = workload_field("tolerations"),
     validation = workload_field("podTemplate"),
+    validation = workload_field("servesNamespaces"),
     validation = Rule::new("self.managementPolicy == 'Managed' || !self.paused")
         .message("cannot pause workers that somebody else runs: stop them there, or set managementPolicy to Managed")
         .field_path(".paused")
@@ -101,6 +102,13 @@ pub struct VmafxNodeSpec {
     #[serde(default)]
     pub management_policy: ManagementPolicy,
 
+    /// Namespaces whose jobs the workers score besides those of their own namespace, as far as the administrator of the
+    /// controller permits it; "*" stands for all. Only where each namespace is a tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 63)))]
+    #[x_kube(validation = namespaces_or_all())]
+    pub serves_namespaces: Option<Vec<String>>,
+
     /// CPU, memory and further resources of one worker. The GPU of gpuVendor is added to these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceRequirements>,
@@ -134,6 +142,14 @@ fn workload_field(field: &str) -> kube::core::cel::Rule {
         )
         .field_path(format!(".{field}"))
         .reason(kube::core::cel::Reason::FieldValueForbidden)
+}
+
+/// Names of namespaces, or "*" alone.
+fn namespaces_or_all() -> kube::core::cel::Rule {
+    kube::core::cel::Rule::new(
+        "self.all(name, name.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')) || (self.size() == 1 && self[0] == '*')",
+    )
+    .message("must be names of namespaces, or [\"*\"] alone for all of them")
 }
 
 /// Vendor of the hardware that a worker computes with.

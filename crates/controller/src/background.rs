@@ -1,8 +1,10 @@
-//! Background tasks: forwarding notifications of the store, ending expired leases, pruning.
+//! Background tasks: forwarding notifications of the store, ending expired leases, pruning, tenants of shared
+//! pools.
 
 mod notifications;
 mod prune;
 mod sweep;
+mod tenants;
 
 use std::time::Duration;
 
@@ -17,6 +19,9 @@ const ROUND_TIMEOUT: Duration = Duration::from_secs(30);
 /// The tasks stop when shutdown begins. Errors of the store do not stop them.
 pub fn run(service: &Service, retention: Retention, prune_interval: Duration, tasks: &mut TaskSet) {
     tasks.service("notifications", notifications::run(service.clone(), tasks.shutdown()));
+    if service.has_pools() {
+        tasks.service("tenants", tenants::run(service.clone(), tasks.shutdown()));
+    }
     tasks.service("sweep", sweep::run(service.clone(), tasks.shutdown()));
     tasks.service("prune", prune::run(service.clone(), retention, prune_interval, tasks.shutdown()));
 }

@@ -17,12 +17,24 @@
 //!
 //! The pulls of a quarantined node are not queued: they sleep until the node may claim a job on trial.
 //!
+//! A pull of a shared pool is one of the pulls of each of its tenants, in the order of age. Which tenant it then claims for
+//! is decided by the pool's [`fair_share`], so it may use the wake-up of one tenant for the job of another:
+//!
+//! | event                                              | woken pulls                                              |
+//! |----------------------------------------------------|----------------------------------------------------------|
+//! | a pull that was woken for one tenant claims a job of another | the next that fits the former, instead         |
+//! | a job is kept from the pool's node by one of its tenants, and no other has work | the next that fits behind it, instead |
+//!
 //! A pull is queued before it claims ([`Dispatch::enqueue`] before the first claim, [`WaitingPull::woken`] before each
 //! later one), so that a job that arrives between its claim and its wait still wakes it.
 
+mod fair_share;
+mod pool_shares;
+mod pool_turn;
 mod wait_queue;
 mod waiting_pull;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,8 +44,12 @@ use vmafx_queue::TenantId;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::notification::Notification;
 
+use self::pool_shares::PoolShares;
+use self::pool_turn::PoolRound;
+pub(crate) use self::wait_queue::PullScope;
 use self::wait_queue::{Ticket, WaitQueues, Wakeup};
 pub(crate) use self::waiting_pull::WaitingPull;
+use crate::service::{Pool, Sharing};
 
 /// Further pulls are answered without waiting.
 const MAX_WAITING_PULLS: usize = 16_384;
@@ -48,30 +64,37 @@ pub(crate) struct Dispatch(Arc<Inner>);
 
 struct Inner {
     queues: Mutex<WaitQueues>,
+    shares: Mutex<PoolShares>,
+    sharing: Arc<dyn Sharing>,
     /// Notified when a back-off was added that may end before all others.
     earlier_due: Notify,
     clock: Arc<dyn Clock>,
 }
 
 impl Dispatch {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { queues: Mutex::default(), earlier_due: Notify::new(), clock }))
+    pub(crate) fn new(clock: Arc<dyn Clock>, sharing: Arc<dyn Sharing>) -> Self {
+        let (queues, shares) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { queues, shares, sharing, earlier_due: Notify::new(), clock }))
     }
 
     /// Queues a pull; `None` when too many wait already.
-    pub(crate) fn enqueue(&self, tenant: &TenantId, backends: &Arc<[String]>) -> Option<WaitingPull> {
+    pub(crate) fn enqueue(&self, scope: &PullScope, backends: &Arc<[String]>) -> Option<WaitingPull> {
         let mut queues = self.queues();
         if queues.waiting() >= MAX_WAITING_PULLS {
             return None;
         }
-        let (ticket, wakeup) = queues.enqueue(tenant, backends);
+        let (ticket, wakeup) = queues.enqueue(scope, backends);
         drop(queues);
-        Some(WaitingPull::new(self.clone(), tenant.clone(), backends.clone(), ticket, wakeup))
+        Some(WaitingPull::new(self.clone(), scope.clone(), backends.clone(), ticket, wakeup))
     }
 
     /// Wakes one pull for each job that a notification of the store announces.
     pub(crate) fn notify(&self, notification: &Notification) {
         if let Notification::Work { tenant, backend, jobs } = notification {
+            // Before a pull is woken, so that it finds the tenant among those with work.
+            if self.0.sharing.has_pools() {
+                self.shares().announce(tenant, backend);
+            }
             let mut queues = self.queues();
             for _ in 0..*jobs {
                 if !queues.wake_oldest(tenant, backend) {
@@ -89,6 +112,9 @@ impl Dispatch {
     /// Wakes pulls when a job of this backend (empty: any) becomes available.
     pub(crate) fn wake_at(&self, tenant: &TenantId, backend: &str, at: Timestamp) {
         let due = self.due(at);
+        if self.0.sharing.has_pools() {
+            self.shares().announce_at(tenant, backend, due);
+        }
         if self.queues().set_due(tenant, backend, due) {
             self.0.earlier_due.notify_one();
         }
@@ -125,23 +151,44 @@ impl Dispatch {
         tokio::time::sleep_until(self.due(at)).await;
     }
 
+    /// Takes over the tenants with unfinished jobs, and whether any is pending, and wakes one pull of every class.
+    pub(crate) fn refresh_tenants(&self, unfinished: BTreeMap<TenantId, bool>) {
+        self.shares().refresh(unfinished);
+        self.wake_every_class();
+    }
+
+    /// A look at the tenants of a pool, in the order in which they come next.
+    pub(crate) fn round(&self, pool: &Arc<Pool>, backends: &Arc<[String]>) -> PoolRound {
+        PoolRound::new(self.clone(), pool.clone(), backends.clone())
+    }
+
+    /// The tenants of a pool that have pending jobs.
+    pub(crate) fn pending_tenants(&self, pool: &Pool) -> Vec<TenantId> {
+        self.shares().pending(pool)
+    }
+
+    /// The tenants of a pool that may have running jobs.
+    pub(crate) fn unfinished_tenants(&self, pool: &Pool) -> BTreeSet<TenantId> {
+        self.shares().unfinished(pool)
+    }
+
     /// Passes a wake-up that one pull could not use to the next one behind it, so that it reaches each pull at most once.
-    fn forward_behind(&self, tenant: &TenantId, backends: &Arc<[String]>, wakeup: Wakeup, ticket: Ticket) {
+    fn forward_behind(&self, scope: &PullScope, backends: &Arc<[String]>, wakeup: Wakeup, ticket: Ticket) {
         match wakeup {
-            Wakeup::Job(backend) => {
-                self.queues().wake_oldest_behind(tenant, &backend, ticket);
+            Wakeup::Job { tenant, backend } => {
+                self.queues().wake_oldest_behind(&tenant, &backend, ticket);
             }
-            Wakeup::Recheck => self.queues().wake_class_behind(tenant, backends, ticket),
+            Wakeup::Recheck => self.queues().wake_class_behind(scope, backends, ticket),
         }
     }
 
     /// Passes a wake-up that was not used to the next pull.
-    fn forward(&self, tenant: &TenantId, backends: &Arc<[String]>, wakeup: Wakeup) {
+    fn forward(&self, scope: &PullScope, backends: &Arc<[String]>, wakeup: Wakeup) {
         match wakeup {
-            Wakeup::Job(backend) => {
-                self.queues().wake_oldest(tenant, &backend);
+            Wakeup::Job { tenant, backend } => {
+                self.queues().wake_oldest(&tenant, &backend);
             }
-            Wakeup::Recheck => self.queues().wake_class(tenant, backends),
+            Wakeup::Recheck => self.queues().wake_class(scope, backends),
         }
     }
 }

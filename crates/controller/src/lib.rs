@@ -10,6 +10,7 @@
 //! | [`identity`]    | identity and roles of a caller                                                    |
 //! | [`refusal`]     | why a call is refused                                                             |
 //! | [`roots`]       | permitted locations of clips                                                      |
+//! | [`pools`]       | nodes that serve several tenants, and the weights of the tenants                  |
 //! | `dispatch`      | pulls that wait for work                                                          |
 //! | `subscriptions` | calls that wait for changes of jobs                                               |
 //! | [`background`]  | notifications of the store, sweep, pruning                                        |
@@ -27,6 +28,7 @@ pub mod http;
 pub mod identity;
 pub mod metrics;
 pub mod node_status;
+pub mod pools;
 pub mod refusal;
 pub mod roots;
 pub mod service;

@@ -10,6 +10,7 @@
 //! | `score_and_wait`                      | `service/score.rs`   | writer, admin                          |
 //! | register, heartbeat                   | `service/session.rs` | node                                   |
 //! | pull, report, release                 | `service/work.rs`    | node                                   |
+//! | the same for another tenant           | `service/pool.rs`    | node                                   |
 //!
 //! Each operation takes the caller's identity and a plain request ([`request`]). Requests are validated here ([`check`]),
 //! before anything is stored. A job of another tenant is treated as one that does not exist: see ADR 0010.
@@ -19,6 +20,8 @@ pub mod check;
 mod detached;
 mod explain;
 pub(crate) mod page_size;
+mod pool;
+mod pool_share;
 mod read;
 pub mod request;
 pub mod response;
@@ -26,6 +29,7 @@ mod roots;
 mod samples;
 mod score;
 mod session;
+mod sharing;
 mod submit;
 mod watch;
 mod work;
@@ -42,6 +46,7 @@ use vmafx_queue::policy::Policy;
 
 use self::detached::DetachedTasks;
 pub use self::roots::Roots;
+pub use self::sharing::{Pool, Sharing, TenantSet, Weight};
 pub use self::work::Delivery;
 use crate::dispatch::Dispatch;
 use crate::metrics::ControllerMetrics;
@@ -57,6 +62,7 @@ pub struct ServiceParts {
     /// The clock of the store.
     pub clock: Arc<dyn Clock>,
     pub roots: Arc<dyn Roots>,
+    pub sharing: Arc<dyn Sharing>,
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
@@ -102,6 +108,7 @@ struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     roots: Arc<dyn Roots>,
+    sharing: Arc<dyn Sharing>,
     metrics: ControllerMetrics,
     policy: Policy,
     limits: ServiceLimits,
@@ -120,6 +127,7 @@ impl Service {
             store,
             clock,
             roots,
+            sharing,
             metrics,
             policy,
             limits,
@@ -127,13 +135,14 @@ impl Service {
             serving,
             shutdown,
         } = parts;
-        let dispatch = Dispatch::new(clock.clone());
+        let dispatch = Dispatch::new(clock.clone(), sharing.clone());
         let subscriptions = Subscriptions::new(limits.max_streams);
         let detached = DetachedTasks::default();
         Self(Arc::new(Inner {
             store,
             clock,
             roots,
+            sharing,
             metrics,
             policy,
             limits,
@@ -156,6 +165,10 @@ impl Service {
 
     pub fn policy(&self) -> &Policy {
         &self.0.policy
+    }
+
+    pub(crate) fn has_pools(&self) -> bool {
+        self.0.sharing.has_pools()
     }
 
     pub(crate) fn dispatch(&self) -> &Dispatch {

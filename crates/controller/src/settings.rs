@@ -7,6 +7,7 @@
 //! | `VMAFX_RETENTION_*`                                  | `settings/retention.rs`        |
 //! | `VMAFX_AUTH_*`, `VMAFX_JWKS_*`                       | [`crate::auth::AuthArgs`]      |
 //! | `VMAFX_SCORING_ROOTS`, `VMAFX_REPORT_ROOTS`          | [`crate::roots::RootsArgs`]    |
+//! | `VMAFX_SHARED_POOLS`, `VMAFX_TENANT_WEIGHTS`         | [`crate::pools::SharingArgs`]  |
 //! | `VMAFX_HTTP_*`, `VMAFX_GRPC_*`                       | [`vmafx_kit::serve`]           |
 //! | `VMAFX_LOG_*`                                        | [`vmafx_kit::logs`]            |
 
@@ -25,6 +26,7 @@ pub use self::node_status::NodeStatusMode;
 pub use self::retention::RetentionArgs;
 pub use self::store::{StoreArgs, StoreBackend, StoreSetupError};
 use crate::auth::AuthArgs;
+use crate::pools::SharingArgs;
 use crate::roots::RootsArgs;
 
 /// Stores scoring jobs and assigns them to nodes.
@@ -77,6 +79,9 @@ pub struct Settings {
 
     #[command(flatten)]
     pub roots: RootsArgs,
+
+    #[command(flatten)]
+    pub sharing: SharingArgs,
 
     #[command(flatten)]
     pub http: HttpArgs,

@@ -81,6 +81,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         store: store.clone(),
         clock: clock.clone(),
         roots: access.roots.clone(),
+        sharing: Arc::new(settings.sharing.clone()),
         metrics: controller_metrics,
         policy,
         limits: ServiceLimits {

@@ -53,6 +53,8 @@ pub struct NodeIdentity {
     pub capability: NodeCapability,
     /// The VmafxNode that the process belongs to.
     pub resource: Option<ResourceRef>,
+    /// Tenants whose jobs the node runs besides those of its own tenant; `*`: all that the administrator permits.
+    pub serves: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,7 @@ pub fn run(
 ) {
     let slots = identity.capability.concurrency;
     let backends = identity.capability.backends.clone();
+    let serves = identity.serves.clone();
     let controller = ControllerClient::new(channel, timeouts);
     let jobs = RunningJobs::default();
     let reports = Reports::open(controller.clone(), outbox, metrics.reports_pending.clone());
@@ -104,6 +107,7 @@ pub fn run(
             session: session.clone(),
             backends: backends.clone(),
             slots,
+            serves: serves.clone(),
             jobs: jobs.clone(),
             reports: reports.clone(),
             scorer: scorer.clone(),

@@ -65,6 +65,11 @@ pub struct NodeSettings {
     #[arg(long, env = "VMAFX_NODE_LABELS", value_name = "LABELS", default_value = "")]
     pub labels: Labels,
 
+    /// Tenants whose jobs this node runs besides those of its own tenant, as tenant,…; * for all. Those that the
+    /// administrator of the controller permits count.
+    #[arg(long, env = "VMAFX_NODE_SERVES", value_name = "TENANTS", default_value = "")]
+    pub serves: ServedTenants,
+
     #[command(flatten)]
     pub resource: ResourceSettings,
 
@@ -125,6 +130,19 @@ impl ResourceSettings {
             name: self.resource_name.clone(),
             uid: self.resource_uid.clone(),
         })
+    }
+}
+
+/// Written `tenant,…`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServedTenants(pub Vec<String>);
+
+impl FromStr for ServedTenants {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Ok(Self(names.map(str::to_owned).collect()))
     }
 }
 

@@ -98,6 +98,7 @@ pub async fn run(
             device: device::detect(vendor).await,
         },
         resource: settings.resource.reference(),
+        serves: settings.serves.0.clone(),
     };
     tracing::info!(
         name = identity.name,

@@ -87,6 +87,7 @@ pub const TRAINER_NAMES: ReservedNames = ReservedNames {
 const AGENT_VARIABLES: &[(&str, &str)] = &[
     ("VMAFX_NODE_SLOTS", "set spec.capacity instead"),
     ("VMAFX_BACKEND", "set spec.gpuVendor (VmafxNode) or spec.backend (VmafxJob) instead"),
+    ("VMAFX_NODE_SERVES", "set spec.servesNamespaces instead"),
     ("VMAFX_NODE_ID", "a worker is named after its Pod; remove it"),
     ("VMAFX_NODE_RESOURCE_NAMESPACE", "it identifies the VmafxNode of the worker; remove it"),
     ("VMAFX_NODE_RESOURCE_NAME", "it identifies the VmafxNode of the worker; remove it"),

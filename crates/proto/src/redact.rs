@@ -35,8 +35,16 @@ macro_rules! debug_without_secret {
 }
 
 debug_without_secret!(RegisterNodeResponse { node_id, lease_ttl_ms, session_ttl_ms });
-debug_without_secret!(HeartbeatRequest { node_id, jobs_running, running_job_ids, progress, lost_pull_ids });
-debug_without_secret!(PullWorkRequest { node_id, capability, wait_ms, pull_id, lost_pull_ids });
+debug_without_secret!(HeartbeatRequest {
+    node_id,
+    jobs_running,
+    running_job_ids,
+    progress,
+    lost_pull_ids,
+    job_tenants,
+    serves
+});
+debug_without_secret!(PullWorkRequest { node_id, capability, wait_ms, pull_id, lost_pull_ids, serves });
 debug_without_secret!(ReportResultRequest {
     node_id,
     job_id,
@@ -47,6 +55,7 @@ debug_without_secret!(ReportResultRequest {
     error,
     attempt,
     result,
-    failure_reason
+    failure_reason,
+    tenant
 });
-debug_without_secret!(ReleaseJobRequest { node_id, job_id, attempt, reason });
+debug_without_secret!(ReleaseJobRequest { node_id, job_id, attempt, reason, tenant });

@@ -102,7 +102,7 @@ macro_rules! text_id {
 }
 
 text_id! {
-    /// The tenant comes from the caller's token, never from a request.
+    /// The tenant comes from the caller's token. Only a node may name another one, which the administrator must permit.
     TenantId, 128
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::clock::Timestamp;
-use crate::ids::{AttemptNumber, JobId, SessionId};
+use crate::ids::{AttemptNumber, JobId, SessionId, TenantId};
 use crate::job::{Origin, Progress};
 use crate::quarantine::Quarantine;
 use vmafx_job::{FailureReason, ScoreResult};
@@ -63,6 +63,9 @@ pub struct Capability {
     pub slots: u32,
     pub labels: BTreeMap<String, String>,
     pub device: String,
+    /// Whether the session is that of a node of another tenant, which shares its slots.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }
 
 impl Capability {
@@ -77,6 +80,31 @@ impl Capability {
 pub struct Credentials {
     pub session: SessionId,
     pub token: SessionToken,
+}
+
+impl Credentials {
+    /// The credentials of the same node process for the jobs of another tenant. Every controller derives the same ones, so
+    /// that none has to be stored or handed over, and nobody can derive them without the token.
+    #[must_use]
+    pub fn for_tenant(&self, tenant: &TenantId) -> Self {
+        let derive = |purpose: &str| {
+            use sha2::Digest as _;
+            let mut hash = sha2::Sha256::new();
+            // With their lengths, so that no two tuples have the same input.
+            for part in [purpose, &self.session.to_string(), &self.token.0, tenant.as_str()] {
+                hash.update((part.len() as u64).to_be_bytes());
+                hash.update(part);
+            }
+            <[u8; 32]>::from(hash.finalize())
+        };
+        let [session, first, second] = ["session", "token 1", "token 2"].map(|purpose| {
+            let digest = derive(purpose);
+            let half: [u8; 16] = std::array::from_fn(|index| digest[index]);
+            uuid::Builder::from_random_bytes(half).into_uuid()
+        });
+        let token = SessionToken(format!("{}{}", first.simple(), second.simple()));
+        Self { session: SessionId(session), token }
+    }
 }
 
 /// The secret of a session. Stores keep only its SHA-256 digest.
@@ -138,4 +166,28 @@ pub struct Report {
     /// `None` means the attempt that this session holds, or held last.
     pub attempt: Option<AttemptNumber>,
     pub result: Result<ScoreResult, (FailureReason, String)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_for_a_tenant_depend_on_session_token_and_tenant() {
+        let of = |session: u128, token: &str, tenant: &str| {
+            let own = Credentials {
+                session: SessionId(Uuid::from_u128(session)),
+                token: SessionToken(token.into()),
+            };
+            own.for_tenant(&TenantId::new(tenant).unwrap())
+        };
+        let derived = of(1, "token", "acme");
+        assert_eq!(derived, of(1, "token", "acme"));
+        for other in
+            [of(2, "token", "acme"), of(1, "Token", "acme"), of(1, "token", "acm"), of(1, "tokena", "cme")]
+        {
+            assert_ne!(derived.session, other.session);
+            assert_ne!(derived.token, other.token);
+        }
+    }
 }

@@ -298,6 +298,16 @@ impl Store for PostgresStore {
         shared.essential(|| shared.register(tenant, &node)).await
     }
 
+    async fn register_as(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        credentials: &Credentials,
+    ) -> StoreResult<()> {
+        let shared = self.open()?;
+        shared.essential(|| shared.register_as(tenant, &node, credentials)).await
+    }
+
     async fn heartbeat(
         &self,
         tenant: &TenantId,

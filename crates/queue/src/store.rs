@@ -64,6 +64,15 @@ pub trait Store: Send + Sync + 'static {
     /// Opens a session. The returned token is not stored and cannot be retrieved again.
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials>;
 
+    /// Opens a session with credentials that the caller has derived: [`Credentials::for_tenant`]. Repeating it changes
+    /// nothing. The caller must have authenticated the credentials that they were derived from.
+    async fn register_as(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        credentials: &Credentials,
+    ) -> StoreResult<()>;
+
     /// Extends the session and the leases of the named jobs; `None` when there is no such session.
     async fn heartbeat(
         &self,

@@ -31,6 +31,7 @@ const DURATION: &str = "must be a duration of at least one second, such as 30s, 
 const REPOSITORY: &str = "must be an OCI repository such as registry.example.com/team/models: \
                           lower-case path, no scheme other than oci://, no tag and no digest";
 const NAME: &str = "metadata.name must have at most 100 characters: with a version appended it becomes a tag in the registry";
+const NAMESPACES: &str = "must be names of namespaces, or [\"*\"] alone for all of them";
 const SIZE: &str = "must be Reference, Distorted, Never or a size such as 1920x1080";
 
 fn create(kind: ResourceKind, field: &'static str, value: Value, message: &'static str) -> Case {
@@ -93,6 +94,7 @@ fn node_cases() -> Vec<Case> {
         field,
         message,
     };
+    let serves = |value: Value| create(ResourceKind::Node, ".spec.servesNamespaces", value, NAMESPACES);
     let pause =
         "cannot pause workers that somebody else runs: stop them there, or set managementPolicy to Managed";
     vec![
@@ -102,6 +104,11 @@ fn node_cases() -> Vec<Case> {
         external(".spec.tolerations", json!([{ "key": "gpu" }]), EXTERNAL),
         external(".spec.podTemplate", json!({ "spec": {} }), EXTERNAL),
         external(".spec.paused", json!(true), pause),
+        external(".spec.servesNamespaces", json!(["*"]), EXTERNAL),
+        serves(json!(["Studio"])),
+        serves(json!(["studio", "*"])),
+        serves(json!(["*", "*"])),
+        serves(json!(["-studio"])),
     ]
 }
 

@@ -8,12 +8,12 @@ use vmafx_queue::clock::Timestamp;
 use vmafx_queue::{SessionId, TenantId};
 
 use super::Dispatch;
-use super::wait_queue::{Ticket, Wakeup};
+use super::wait_queue::{PullScope, Ticket, Wakeup};
 
 /// A pull in the queue. Dropping it removes it, and passes on a wake-up that it did not use.
 pub(crate) struct WaitingPull {
     dispatch: Dispatch,
-    tenant: TenantId,
+    scope: PullScope,
     backends: Arc<[String]>,
     /// The first ticket, by which the age of the pull counts.
     first_ticket: Ticket,
@@ -28,7 +28,7 @@ pub(crate) struct WaitingPull {
 impl WaitingPull {
     pub(super) fn new(
         dispatch: Dispatch,
-        tenant: TenantId,
+        scope: PullScope,
         backends: Arc<[String]>,
         ticket: Ticket,
         wakeup: oneshot::Receiver<Wakeup>,
@@ -36,7 +36,7 @@ impl WaitingPull {
         let evicted = CancellationToken::new();
         Self {
             dispatch,
-            tenant,
+            scope,
             backends,
             first_ticket: ticket,
             ticket,
@@ -53,14 +53,14 @@ impl WaitingPull {
         self.handling = None;
         let due = next.map(|at| self.dispatch.due(at));
         let mut queues = self.dispatch.queues();
-        queues.move_up(&self.tenant, &self.backends, self.ticket, self.first_ticket);
+        queues.move_up(&self.scope, &self.backends, self.ticket, self.first_ticket);
         self.ticket = self.first_ticket;
         if self.session.is_none() {
-            let session = (self.tenant.clone(), session);
+            let session = (self.scope.home().clone(), session);
             queues.add_to_session(session.clone(), max_pulls, self.first_ticket, self.evicted.clone());
             self.session = Some(session);
         }
-        let earlier = due.is_some_and(|due| queues.set_class_due(&self.tenant, &self.backends, due));
+        let earlier = due.is_some_and(|due| queues.set_class_due(&self.scope, &self.backends, due));
         drop(queues);
         if earlier {
             self.dispatch.0.earlier_due.notify_one();
@@ -73,7 +73,7 @@ impl WaitingPull {
         let wakeup = self.handling.take();
         self.found_nothing(session, max_pulls, Some(next));
         if let Some(wakeup) = wakeup {
-            self.dispatch.forward_behind(&self.tenant, &self.backends, wakeup, self.first_ticket);
+            self.dispatch.forward_behind(&self.scope, &self.backends, wakeup, self.first_ticket);
         }
     }
 
@@ -85,7 +85,7 @@ impl WaitingPull {
             () = self.evicted.cancelled() => return false,
             wakeup = &mut self.wakeup => wakeup,
         };
-        (self.ticket, self.wakeup) = self.dispatch.queues().enqueue(&self.tenant, &self.backends);
+        (self.ticket, self.wakeup) = self.dispatch.queues().enqueue(&self.scope, &self.backends);
         // A sender is dropped only after it sent a wake-up, so there is one.
         self.handling = wakeup.ok();
         true
@@ -96,9 +96,12 @@ impl WaitingPull {
         self.handling = None;
     }
 
-    pub(crate) fn claimed_job(&mut self) {
-        if self.handling.take() == Some(Wakeup::Recheck) {
-            self.dispatch.forward(&self.tenant, &self.backends, Wakeup::Recheck);
+    /// The claim found a job of this tenant. The wake-up for a job of another tenant is still unused.
+    pub(crate) fn claimed_job(&mut self, of: &TenantId) {
+        match self.handling.take() {
+            Some(Wakeup::Job { tenant, .. }) if tenant == *of => {}
+            Some(unused) => self.dispatch.forward(&self.scope, &self.backends, unused),
+            None => {}
         }
     }
 }
@@ -106,18 +109,18 @@ impl WaitingPull {
 impl Drop for WaitingPull {
     fn drop(&mut self) {
         let mut queues = self.dispatch.queues();
-        queues.remove(&self.tenant, &self.backends, self.ticket);
+        queues.remove(&self.scope, &self.backends, self.ticket);
         if let Some(session) = &self.session {
             queues.remove_from_session(session, self.first_ticket);
         }
         drop(queues);
         // The pull cannot be woken any more, but a wake-up may have been sent before it was removed.
         if let Ok(wakeup) = self.wakeup.try_recv() {
-            self.dispatch.forward(&self.tenant, &self.backends, wakeup);
+            self.dispatch.forward(&self.scope, &self.backends, wakeup);
         }
         // The caller went away during the claim. The claim still completes, but may have started before the job arrived.
         if let Some(wakeup) = self.handling.take() {
-            self.dispatch.forward(&self.tenant, &self.backends, wakeup);
+            self.dispatch.forward(&self.scope, &self.backends, wakeup);
         }
     }
 }

@@ -12,7 +12,7 @@ mod text;
 pub(super) use self::jobs::{
     cursor, filter, job_id, label, list, page_token, required_key, same_comparison, samples, submit, update,
 };
-pub(super) use self::node::{heartbeat, lost_pulls, pull, register};
+pub(super) use self::node::{heartbeat, lost_pulls, pull, register, serves};
 pub(super) use self::report::{release, report};
 pub(super) use self::text::{abbreviated, free_text, path};
 

@@ -6,18 +6,21 @@ use vmafx_queue::job::FailedAttempt;
 use vmafx_queue::store::{Explained, QuarantinedNode, Supply};
 use vmafx_queue::transition::State;
 
+use super::pool_share::PoolShare;
 use super::response::{WaitExplanation, WaitReason};
 
 /// Finds the one thing that has to change first: a node that fits, one that is not quarantined, then the end of the
 /// back-off, then the jobs ahead.
-pub(super) fn explain(explained: Explained, now: Timestamp) -> WaitExplanation {
+pub(super) fn explain(explained: Explained, share: Option<PoolShare>, now: Timestamp) -> WaitExplanation {
     let Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined } = explained;
     let all = supply.get("").copied().unwrap_or_default();
     let fitting = supply.get(job.scoring.backend_name()).copied().unwrap_or_default();
     let quarantined = fitting_nodes(&job, &quarantined);
     let back_off = job.available_at.filter(|at| job.state == State::Pending && *at > now);
     let closed: u32 = quarantined.iter().map(|node| node.free_slots).sum();
-    let free = u64::from(fitting.slots.saturating_sub(fitting.busy).saturating_sub(closed));
+    let of_others = share.map_or(0, PoolShare::of_others);
+    let free = fitting.slots.saturating_sub(fitting.busy).saturating_sub(closed).saturating_sub(of_others);
+    let free = u64::from(free);
     let reason = match () {
         () if job.state != State::Pending => WaitReason::None,
         () if all.nodes == 0 => WaitReason::NoNode,
@@ -33,6 +36,7 @@ pub(super) fn explain(explained: Explained, now: Timestamp) -> WaitExplanation {
         fitting,
         all,
         quarantined: &quarantined,
+        share,
         back_off,
         now,
     };
@@ -55,6 +59,7 @@ struct Waiting<'a> {
     fitting: Supply,
     all: Supply,
     quarantined: &'a [&'a QuarantinedNode],
+    share: Option<PoolShare>,
     back_off: Option<Timestamp>,
     now: Timestamp,
 }
@@ -94,7 +99,8 @@ impl Waiting<'_> {
             count => format!(" {count} of the {nodes} are quarantined."),
         };
         let failure = job.last_failure.as_ref().map(|failure| format!(" {}", last_failure(failure)));
-        format!("{waiting}{closed}{}", failure.unwrap_or_default())
+        let share = self.share.map(|share| format!(" {}", share.sentence())).unwrap_or_default();
+        format!("{waiting}{share}{closed}{}", failure.unwrap_or_default())
     }
 
     fn all_quarantined(&self, nodes: &str) -> String {
@@ -215,7 +221,7 @@ mod tests {
             })
             .collect();
         let (ahead_by_priority, ahead_by_age) = ahead;
-        explain(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined: vec![] }, NOW)
+        explain(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined: vec![] }, None, NOW)
     }
 
     #[test]
@@ -230,17 +236,17 @@ mod tests {
             supply: supply.clone().into(),
             quarantined,
         };
-        let both = explain(with("cpu", vec![quarantined("a", "cpu"), quarantined("b", "cpu")]), NOW);
+        let both = explain(with("cpu", vec![quarantined("a", "cpu"), quarantined("b", "cpu")]), None, NOW);
         assert_eq!(both.reason, WaitReason::Quarantined);
         assert_eq!(
             both.message,
             "All 2 nodes with backend cpu are quarantined, because they failed several attempts in a row. a gets its next \
              job on trial in 30 s at the latest; its last error: /media/a.y4m: there is no such file"
         );
-        let one = explain(with("cpu", vec![quarantined("a", "cpu")]), NOW);
+        let one = explain(with("cpu", vec![quarantined("a", "cpu")]), None, NOW);
         assert_eq!(one.reason, WaitReason::Ready);
         assert!(one.message.ends_with("1 of the nodes with backend cpu are quarantined."), "{}", one.message);
-        let other = explain(with("cuda", vec![quarantined("a", "cpu")]), NOW);
+        let other = explain(with("cuda", vec![quarantined("a", "cpu")]), None, NOW);
         assert_eq!(other.reason, WaitReason::Ready);
     }
 
@@ -274,6 +280,36 @@ mod tests {
     ) {
         let explanation = explained(job, ahead, supply);
         assert_eq!((explanation.reason, explanation.message.as_str()), (reason, message));
+    }
+
+    #[rstest]
+    #[case::others_have_the_rest(2, 2, WaitReason::Busy)]
+    #[case::a_turn_is_due(0, 2, WaitReason::Ready)]
+    #[case::nobody_else_waits(3, 1, WaitReason::Ready)]
+    fn slots_that_are_for_other_tenants_are_not_free(
+        #[case] running: u32,
+        #[case] total_weight: u32,
+        #[case] reason: WaitReason,
+    ) {
+        let share = PoolShare { slots: 4, running, weight: 1, total_weight };
+        let supply = [("", 1, 4, running), ("cpu", 1, 4, running)];
+        let supply =
+            supply.map(|(backend, nodes, slots, busy)| (backend.to_owned(), Supply { nodes, slots, busy }));
+        let explained = Explained {
+            job: job("cpu"),
+            ahead_by_priority: 0,
+            ahead_by_age: 0,
+            supply: supply.into(),
+            quarantined: vec![],
+        };
+        let explanation = explain(explained, Some(share), NOW);
+        assert_eq!(explanation.reason, reason, "{}", explanation.message);
+        let own = 4.0 / f64::from(total_weight);
+        let sentence = format!(
+            " 4 of the slots are shared with other tenants, and {running} of these run jobs of this tenant; its weight is 1 of \
+             {total_weight} among the tenants with waiting jobs, a share of {own:.1} slots."
+        );
+        assert!(explanation.message.ends_with(&sentence), "{}", explanation.message);
     }
 
     #[test]

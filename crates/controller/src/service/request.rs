@@ -152,6 +152,10 @@ pub struct Heartbeat {
     pub progress: Vec<(String, AttemptNumber, Progress)>,
     /// Pulls of which the node will never read a response.
     pub lost_pull_ids: Vec<String>,
+    /// The tenants of jobs that are not of the node's own tenant.
+    pub job_tenants: BTreeMap<String, String>,
+    /// As in [`PullWork`].
+    pub serves: Vec<String>,
 }
 
 /// A request for one job, sent for a free slot.
@@ -167,12 +171,16 @@ pub struct PullWork {
     pub pull_id: String,
     /// As in [`Heartbeat`].
     pub lost_pull_ids: Vec<String>,
+    /// Tenants that the node serves besides its own, as far as they are permitted; `*`: all.
+    pub serves: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportResult {
     pub session: NodeSession,
     pub job_id: String,
+    /// The tenant of the job; empty: the node's own.
+    pub tenant: String,
     /// 0: the attempt that the session holds.
     pub attempt: AttemptNumber,
     /// Whether the attempt is finished. If not, nothing is stored.
@@ -189,6 +197,8 @@ pub struct ReportResult {
 pub struct ReleaseJob {
     pub session: NodeSession,
     pub job_id: String,
+    /// As in [`ReportResult`].
+    pub tenant: String,
     pub attempt: AttemptNumber,
     pub reason: String,
 }

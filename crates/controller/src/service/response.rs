@@ -48,6 +48,8 @@ pub struct AssignedJob {
     pub scoring_roots: Vec<String>,
     /// Those of its reports, if they are not the scoring roots.
     pub report_roots: Vec<String>,
+    /// Whether the job is of another tenant than its node.
+    pub is_guest: bool,
 }
 
 /// An item of a watch.

@@ -1,7 +1,9 @@
 //! Sessions of nodes: registration and heartbeats.
 
-use vmafx_queue::JobId;
+use std::collections::BTreeMap;
+
 use vmafx_queue::node::{self as queue, Credentials, SessionToken};
+use vmafx_queue::{JobId, TenantId};
 
 use super::request::{Heartbeat, NodeSession, RegisterNode};
 use super::response::{HeartbeatReply, Registration};
@@ -28,31 +30,64 @@ impl Service {
     ) -> Result<Option<HeartbeatReply>, Refusal> {
         check::heartbeat(&request)?;
         let Some(credentials) = credentials(&request.session) else { return Ok(None) };
-        let parse = |id: &String| id.parse::<JobId>().ok();
-        let running = request.running_job_ids.iter().filter_map(parse).collect();
-        let progress: Vec<_> = request
-            .progress
-            .iter()
-            .filter_map(|(id, attempt, progress)| Some((parse(id)?, *attempt, *progress)))
-            .collect();
-        let has_progress = !progress.is_empty();
-        self.release_lost_pulls(who, &credentials, &check::lost_pulls(&request.lost_pull_ids)?).await?;
-        let heartbeat = queue::Heartbeat { running, progress };
-        let Some(reply) = self.0.store.heartbeat(&who.tenant, &credentials, heartbeat).await? else {
+        let mut by_tenant = self.split_by_tenant(who, &request)?;
+        let heartbeat = by_tenant.remove(&who.tenant).unwrap_or_default();
+        let has_progress = !heartbeat.progress.is_empty();
+        let pool = self.pool(who, &request.serves)?;
+        let lost_pulls = check::lost_pulls(&request.lost_pull_ids)?;
+        self.release_lost_pulls(&who.tenant, &credentials, &lost_pulls).await?;
+        let Some(mut reply) = self.0.store.heartbeat(&who.tenant, &credentials, heartbeat).await? else {
             return Ok(None);
         };
         if has_progress {
             self.0.subscriptions.progressed(&who.tenant);
         }
+        if let Some(pool) = &pool {
+            self.release_lost_pulls_of_guests(who, &credentials, pool, &lost_pulls).await?;
+        }
+        if pool.is_some() || !by_tenant.is_empty() {
+            for (tenant, _) in by_tenant.iter().filter(|(_, heartbeat)| !heartbeat.progress.is_empty()) {
+                self.0.subscriptions.progressed(tenant);
+            }
+            for guest in self.guest_heartbeats(who, &credentials, by_tenant, pool.as_deref()).await? {
+                reply.cancelled.extend(guest.cancelled);
+                reply.lost.extend(guest.lost);
+            }
+        }
         // In the order and spelling of the node; a malformed id counts as lost.
         let lost = request
             .running_job_ids
             .iter()
-            .filter(|id| parse(id).is_none_or(|job| reply.lost.contains(&job)))
+            .filter(|id| id.parse().ok().is_none_or(|job: JobId| reply.lost.contains(&job)))
             .cloned()
             .collect();
         let cancelled = reply.cancelled.iter().map(ToString::to_string).collect();
         Ok(Some(HeartbeatReply { cancelled, lost }))
+    }
+
+    /// What a heartbeat says of the jobs of each tenant. Malformed ids are left out.
+    fn split_by_tenant(
+        &self,
+        who: &Identity,
+        request: &Heartbeat,
+    ) -> Result<BTreeMap<TenantId, queue::Heartbeat>, Refusal> {
+        let mut tenants = BTreeMap::new();
+        for (job, name) in &request.job_tenants {
+            tenants.insert(job, self.served_tenant(who, name)?);
+        }
+        let tenant_of = |job| tenants.get(job).unwrap_or(&who.tenant).clone();
+        let mut by_tenant = BTreeMap::<TenantId, queue::Heartbeat>::new();
+        for job in &request.running_job_ids {
+            if let Ok(id) = job.parse() {
+                by_tenant.entry(tenant_of(job)).or_default().running.push(id);
+            }
+        }
+        for (job, attempt, progress) in &request.progress {
+            if let Ok(id) = job.parse() {
+                by_tenant.entry(tenant_of(job)).or_default().progress.push((id, *attempt, *progress));
+            }
+        }
+        Ok(by_tenant)
     }
 }
 

@@ -10,11 +10,12 @@ use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, PullId, TenantId};
 
+use super::pool::no_session;
 use super::request::{NodeSession, PullWork, ReleaseJob, ReportResult};
 use super::response::AssignedJob;
 use super::session::credentials;
 use super::{Inner, Service, check};
-use crate::dispatch::WaitingPull;
+use crate::dispatch::{PullScope, WaitingPull};
 use crate::identity::Identity;
 use crate::metrics::RequeueReason;
 use crate::refusal::Refusal;
@@ -59,12 +60,12 @@ impl Drop for Delivery {
 
 /// A session that claims, and the pull for which it does.
 #[derive(Clone)]
-struct Claimant {
-    credentials: Credentials,
-    pull: Option<PullId>,
+pub(super) struct Claimant {
+    pub(super) credentials: Credentials,
+    pub(super) pull: Option<PullId>,
 }
 
-enum ClaimOutcome {
+pub(super) enum ClaimOutcome {
     Job(Box<Delivery>),
     /// With the end of the next back-off that is worth waiting for.
     Nothing(Option<Timestamp>),
@@ -88,7 +89,11 @@ impl Service {
         let (slots, pull_id) = check::pull(&request)?;
         let lost = check::lost_pulls(&request.lost_pull_ids)?;
         let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
-        self.release_lost_pulls(who, &credentials, &lost).await?;
+        let scope = self.scope(who, &request.serves)?;
+        self.release_lost_pulls(&who.tenant, &credentials, &lost).await?;
+        if let PullScope::Shared(pool) = &scope {
+            self.release_lost_pulls_of_guests(who, &credentials, pool, &lost).await?;
+        }
         let claimant = Claimant { credentials, pull: pull_id };
         let mut backends = request.backends;
         backends.sort_unstable();
@@ -97,12 +102,12 @@ impl Service {
 
         let wait = request.wait.min(self.0.limits.max_pull_wait);
         if wait.is_zero() || self.0.shutdown.has_begun() {
-            return self.claim_once(who, &claimant, &backends).await;
+            return self.claim_once(who, &claimant, &scope, &backends).await;
         }
         let until = Instant::now() + wait;
         let shutdown = self.0.shutdown.clone();
         tokio::select! {
-            found = self.wait_out_quarantines(who, &claimant, &backends, slots) => found,
+            found = self.wait_out_quarantines(who, &claimant, &scope, &backends, slots) => found,
             () = sleep_until(until) => Ok(None),
             () = shutdown.begun() => Ok(None),
         }
@@ -112,9 +117,10 @@ impl Service {
         &self,
         who: &Identity,
         claimant: &Claimant,
+        scope: &PullScope,
         backends: &Arc<[String]>,
     ) -> Result<Option<Delivery>, Refusal> {
-        match self.claim(who, claimant, backends).await? {
+        match self.claim_in(who, claimant, scope, backends).await? {
             ClaimOutcome::Job(delivery) => Ok(Some(*delivery)),
             ClaimOutcome::Nothing(_) | ClaimOutcome::PassedOver(_) | ClaimOutcome::Quarantined(_) => Ok(None),
             ClaimOutcome::NoSession => Err(invalid_session()),
@@ -126,14 +132,15 @@ impl Service {
         &self,
         who: &Identity,
         claimant: &Claimant,
+        scope: &PullScope,
         backends: &Arc<[String]>,
         slots: u32,
     ) -> Result<Option<Delivery>, Refusal> {
         loop {
-            let Some(mut pull) = self.0.dispatch.enqueue(&who.tenant, backends) else {
-                return self.claim_once(who, claimant, backends).await;
+            let Some(mut pull) = self.0.dispatch.enqueue(scope, backends) else {
+                return self.claim_once(who, claimant, scope, backends).await;
             };
-            match self.wait_for_work(who, claimant, backends, slots, &mut pull).await? {
+            match self.wait_for_work(who, claimant, (scope, backends), slots, &mut pull).await? {
                 WaitEnd::Job(delivery) => return Ok(Some(*delivery)),
                 WaitEnd::Evicted => return Ok(None),
                 WaitEnd::Quarantined(until) => {
@@ -149,14 +156,15 @@ impl Service {
         &self,
         who: &Identity,
         claimant: &Claimant,
-        backends: &Arc<[String]>,
+        (scope, backends): (&PullScope, &Arc<[String]>),
         slots: u32,
         pull: &mut WaitingPull,
     ) -> Result<WaitEnd, Refusal> {
         loop {
-            match self.claim(who, claimant, backends).await.inspect_err(|_| pull.claim_failed())? {
+            let outcome = self.claim_in(who, claimant, scope, backends).await;
+            match outcome.inspect_err(|_| pull.claim_failed())? {
                 ClaimOutcome::Job(delivery) => {
-                    pull.claimed_job();
+                    pull.claimed_job(&delivery.tenant);
                     return Ok(WaitEnd::Job(delivery));
                 }
                 // The claim has authenticated the session, so that the pull counts against the limit of its own session only.
@@ -176,20 +184,35 @@ impl Service {
         }
     }
 
-    /// Claims a job. The claim completes even if the caller goes away meanwhile, and its job then returns to the queue.
-    async fn claim(
+    async fn claim_in(
         &self,
         who: &Identity,
         claimant: &Claimant,
+        scope: &PullScope,
         backends: &Arc<[String]>,
     ) -> Result<ClaimOutcome, Refusal> {
-        let (inner, tenant) = (self.0.clone(), who.tenant.clone());
+        match scope {
+            PullScope::Own(tenant) => self.claim(who, tenant.clone(), claimant, backends).await,
+            PullScope::Shared(pool) => self.claim_in_pool(who, claimant, pool, backends).await,
+        }
+    }
+
+    /// Claims a job of one tenant. The claim completes even if the caller goes away meanwhile, and its job then returns to
+    /// the queue.
+    pub(super) async fn claim(
+        &self,
+        who: &Identity,
+        tenant: TenantId,
+        claimant: &Claimant,
+        backends: &Arc<[String]>,
+    ) -> Result<ClaimOutcome, Refusal> {
+        let (inner, is_guest) = (self.0.clone(), tenant != who.tenant);
         let (Claimant { credentials, pull }, backends) = (claimant.clone(), backends.clone());
         let (sender, receiver) = oneshot::channel();
         self.0.detached.spawn(async move {
             let outcome = match inner.store.claim(&tenant, &credentials, &backends, pull).await {
                 Ok(Claim::Job(job)) => {
-                    Ok(ClaimOutcome::Job(Box::new(delivery(&inner, tenant, credentials, *job))))
+                    Ok(ClaimOutcome::Job(Box::new(delivery(&inner, tenant, credentials, *job, is_guest))))
                 }
                 Ok(Claim::Nothing { next }) => Ok(ClaimOutcome::Nothing(next)),
                 Ok(Claim::PassedOver { next }) => Ok(ClaimOutcome::PassedOver(next)),
@@ -206,19 +229,19 @@ impl Service {
     /// Returns to the queue what these pulls claimed: their node never received it.
     pub(super) async fn release_lost_pulls(
         &self,
-        who: &Identity,
+        tenant: &TenantId,
         credentials: &Credentials,
         lost: &[PullId],
     ) -> Result<(), Refusal> {
         if lost.is_empty() {
             return Ok(());
         }
-        let released = self.0.store.release_pulls(&who.tenant, credentials, lost).await?;
+        let released = self.0.store.release_pulls(tenant, credentials, lost).await?;
         for _ in 0..released {
             self.0.metrics.requeued(RequeueReason::AssignRollback);
         }
         if released > 0 {
-            tracing::info!(tenant = %who.tenant, session = %credentials.session, released, "requeued jobs that their node did not receive");
+            tracing::info!(%tenant, session = %credentials.session, released, "requeued jobs that their node did not receive");
         }
         Ok(())
     }
@@ -226,15 +249,16 @@ impl Service {
     /// Finishes the attempt that a node holds. Repeating an accepted report succeeds without effect.
     pub async fn report(&self, who: &Identity, request: ReportResult) -> Result<(), Refusal> {
         let result = check::report(&request)?;
-        let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
+        let own = credentials(&request.session).ok_or_else(invalid_session)?;
+        let (tenant, credentials) = self.acts_for(who, own, &request.tenant)?;
         // A malformed id becomes the nil id, which no job has.
         let job = request.job_id.parse().unwrap_or(JobId(uuid::Uuid::nil()));
         if !request.is_final {
-            return self.acknowledge(who, &credentials, job, &request).await;
+            return self.acknowledge(who, (&tenant, &credentials), job, &request).await;
         }
         let attempt = (request.attempt != 0).then_some(request.attempt);
-        match self.0.store.report(&who.tenant, &credentials, Report { job, attempt, result }).await? {
-            Reported::NoSession => Err(invalid_session()),
+        match self.0.store.report(&tenant, &credentials, Report { job, attempt, result }).await? {
+            Reported::NoSession => Err(no_session(who, &tenant)),
             Reported::Fenced => Err(not_assigned(&request.job_id, &request.session)),
             Reported::Repeated => Ok(()),
             Reported::Moved { job, .. } => {
@@ -265,15 +289,15 @@ impl Service {
     async fn acknowledge(
         &self,
         who: &Identity,
-        credentials: &Credentials,
+        (tenant, credentials): (&TenantId, &Credentials),
         job: JobId,
         request: &ReportResult,
     ) -> Result<(), Refusal> {
-        let alive = self.0.store.heartbeat(&who.tenant, credentials, queue::Heartbeat::default()).await?;
+        let alive = self.0.store.heartbeat(tenant, credentials, queue::Heartbeat::default()).await?;
         if alive.is_none() {
-            return Err(invalid_session());
+            return Err(no_session(who, tenant));
         }
-        let attempts = self.0.store.attempts(&who.tenant, job).await?;
+        let attempts = self.0.store.attempts(tenant, job).await?;
         match attempts.last() {
             Some(last) if last.session == credentials.session => Ok(()),
             _ => Err(not_assigned(&request.job_id, &request.session)),
@@ -283,23 +307,30 @@ impl Service {
     /// Returns an attempt to the queue; `false` when it was finished already.
     pub async fn release(&self, who: &Identity, request: ReleaseJob) -> Result<bool, Refusal> {
         let reason = check::release(&request)?;
-        let credentials = credentials(&request.session).ok_or_else(invalid_session)?;
+        let own = credentials(&request.session).ok_or_else(invalid_session)?;
+        let (tenant, credentials) = self.acts_for(who, own, &request.tenant)?;
         let job = request.job_id.parse().unwrap_or(JobId(uuid::Uuid::nil()));
-        match self.0.store.release(&who.tenant, &credentials, job, request.attempt, &reason).await? {
-            Released::NoSession => Err(invalid_session()),
+        match self.0.store.release(&tenant, &credentials, job, request.attempt, &reason).await? {
+            Released::NoSession => Err(no_session(who, &tenant)),
             Released::Over => Ok(false),
             Released::Moved => Ok(true),
         }
     }
 }
 
-fn delivery(inner: &Arc<Inner>, tenant: TenantId, credentials: Credentials, job: Job) -> Delivery {
+fn delivery(
+    inner: &Arc<Inner>,
+    tenant: TenantId,
+    credentials: Credentials,
+    job: Job,
+    is_guest: bool,
+) -> Delivery {
     let (scoring_roots, report_roots) = (inner.roots.of(&tenant), inner.roots.of_reports(&tenant));
-    let assigned = Some(AssignedJob { job, scoring_roots, report_roots });
+    let assigned = Some(AssignedJob { job, scoring_roots, report_roots, is_guest });
     Delivery { assigned, tenant, credentials, inner: inner.clone() }
 }
 
-fn invalid_session() -> Refusal {
+pub(super) fn invalid_session() -> Refusal {
     Refusal::Denied("invalid session for node".to_owned())
 }
 

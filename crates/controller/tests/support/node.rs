@@ -14,6 +14,8 @@ pub(crate) struct TestNode {
     pub(crate) node_id: String,
     pub(crate) session_token: String,
     pub(crate) backends: Vec<String>,
+    /// Tenants that the node asks to serve besides its own.
+    pub(crate) serves: Vec<String>,
 }
 
 impl TestNode {
@@ -34,7 +36,13 @@ impl TestNode {
         let request =
             wire::RegisterNodeRequest { name: name.to_owned(), capability: Some(capability), resource: None };
         let session = client.register_node(request).await.unwrap().into_inner();
-        Self { client, node_id: session.node_id, session_token: session.session_token, backends }
+        Self {
+            client,
+            node_id: session.node_id,
+            session_token: session.session_token,
+            backends,
+            serves: vec![],
+        }
     }
 
     pub(crate) fn pull_request(&self, wait: Duration) -> wire::PullWorkRequest {
@@ -47,6 +55,7 @@ impl TestNode {
                 ..Default::default()
             }),
             wait_ms: u32::try_from(wait.as_millis()).unwrap(),
+            serves: self.serves.clone(),
             ..Default::default()
         }
     }
@@ -68,6 +77,7 @@ impl TestNode {
             session_token: self.session_token.clone(),
             jobs_running: 0,
             running_job_ids: running.iter().map(|&id| id.to_owned()).collect(),
+            serves: self.serves.clone(),
             ..Default::default()
         };
         self.client.clone().heartbeat(request).await.unwrap().into_inner()
@@ -79,6 +89,7 @@ impl TestNode {
             node_id: self.node_id.clone(),
             session_token: self.session_token.clone(),
             job_id: job.id.clone(),
+            tenant: job.tenant.clone(),
             r#final: true,
             score,
             features: BTreeMap::from([("vif".to_owned(), 0.5)]),
@@ -104,6 +115,7 @@ impl TestNode {
             node_id: self.node_id.clone(),
             session_token: self.session_token.clone(),
             job_id: job.id.clone(),
+            tenant: job.tenant.clone(),
             attempt: job.attempt,
             reason: "shutting down".into(),
         };

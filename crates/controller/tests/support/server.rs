@@ -17,6 +17,7 @@ use vmafx_controller::background;
 use vmafx_controller::grpc::{self, CallMetrics, CountCalls, MessageSizes};
 use vmafx_controller::identity::{Identity, Role, Roles};
 use vmafx_controller::metrics::{ControllerMetrics, MetricsPages, MetricsView, QueueGauges};
+use vmafx_controller::pools::SharingArgs;
 use vmafx_controller::service::{Roots, Service, ServiceLimits, ServiceParts};
 use vmafx_kit::config::GoDuration;
 use vmafx_kit::serve::{ConnectionLimits, LimitMetrics, incoming};
@@ -53,6 +54,7 @@ pub(crate) struct ServerOptions {
     pub(crate) patience: ServiceLimits,
     pub(crate) sizes: MessageSizes,
     pub(crate) clock: TestClock,
+    pub(crate) sharing: SharingArgs,
 }
 
 impl Default for ServerOptions {
@@ -62,6 +64,7 @@ impl Default for ServerOptions {
             patience: ServiceLimits::default(),
             sizes: MessageSizes::default(),
             clock: TestClock::at(1_700_000_000),
+            sharing: SharingArgs::default(),
         }
     }
 }
@@ -151,6 +154,7 @@ impl TestServer {
             store: store.clone(),
             clock,
             roots: Arc::new(ClipRoots),
+            sharing: Arc::new(options.sharing.clone()),
             metrics: counted,
             policy: options.policy,
             tenant_per_namespace: false,

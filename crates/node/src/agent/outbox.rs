@@ -187,6 +187,7 @@ mod tests {
             node_id: "session".to_owned(),
             session_token: "secret".to_owned(),
             job_id: job.to_owned(),
+            tenant: "studio".to_owned(),
             attempt: 2,
             result: Ok(ScoreResult {
                 score: 0.1 + 0.2,

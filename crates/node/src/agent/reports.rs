@@ -279,6 +279,7 @@ mod tests {
             node_id: "session".to_owned(),
             session_token: "secret".to_owned(),
             job_id: "job".to_owned(),
+            tenant: String::new(),
             attempt: 1,
             result: Ok(ScoreResult::default()),
         };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use vmafx_proto::controller::v1::{JobProgress, Progress};
+use vmafx_proto::controller::v1::{HeartbeatRequest, Job, JobProgress, Progress};
 
 /// Why a job is stopped before it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,7 @@ struct Inner {
 #[derive(Debug)]
 struct RunningJob {
     attempt: u32,
+    tenant: String,
     session: String,
     progress: Progress,
     /// The progress of the last heartbeat.
@@ -49,38 +50,43 @@ pub(super) struct RunningJobGuard {
 
 impl RunningJobs {
     /// Adds a job. An older attempt of the same job is replaced and cancelled.
-    pub(super) fn add(&self, job: &str, attempt: u32, session: &str) -> RunningJobGuard {
+    pub(super) fn add(&self, Job { id, attempt, tenant, .. }: &Job, session: &str) -> RunningJobGuard {
         let cancel = CancellationToken::new();
         let running = RunningJob {
-            attempt,
+            attempt: *attempt,
+            tenant: tenant.clone(),
             session: session.to_owned(),
             progress: Progress::default(),
             reported: Progress::default(),
             stop_cause: None,
             cancel: cancel.clone(),
         };
-        if let Some(older) = self.lock().insert(job.to_owned(), running) {
+        if let Some(older) = self.lock().insert(id.clone(), running) {
             older.cancel.cancel();
         }
-        RunningJobGuard { jobs: self.clone(), job: job.to_owned(), attempt, cancel }
+        RunningJobGuard { jobs: self.clone(), job: id.clone(), attempt: *attempt, cancel }
     }
 
-    /// The jobs of a session, and the progress that no heartbeat has reported yet, which counts as reported from now on.
-    pub(super) fn heartbeat(&self, session: &str) -> (Vec<String>, Vec<JobProgress>) {
-        let mut jobs = self.lock();
-        let mut progress = Vec::new();
-        for (job, state) in jobs.iter_mut().filter(|(_, state)| state.session == session) {
+    /// The heartbeat of a session, without its secret: its jobs, and the progress that no heartbeat has reported yet, which
+    /// counts as reported from now on.
+    pub(super) fn heartbeat(&self, session: &str) -> HeartbeatRequest {
+        let mut heartbeat = HeartbeatRequest { node_id: session.to_owned(), ..HeartbeatRequest::default() };
+        for (job, state) in self.lock().iter_mut().filter(|(_, state)| state.session == session) {
+            heartbeat.running_job_ids.push(job.clone());
+            heartbeat.jobs_running += 1;
+            if !state.tenant.is_empty() {
+                heartbeat.job_tenants.insert(job.clone(), state.tenant.clone());
+            }
             if state.progress != state.reported {
                 state.reported = state.progress;
-                progress.push(JobProgress {
+                heartbeat.progress.push(JobProgress {
                     job_id: job.clone(),
                     attempt: state.attempt,
                     progress: Some(state.progress),
                 });
             }
         }
-        let of_session = jobs.iter().filter(|(_, state)| state.session == session);
-        (of_session.map(|(job, _)| job.clone()).collect(), progress)
+        heartbeat
     }
 
     pub(super) fn stop<'a>(&self, ids: impl IntoIterator<Item = &'a String>, cause: StopCause) {
@@ -151,24 +157,36 @@ impl Drop for RunningJobGuard {
 mod tests {
     use super::*;
 
+    fn job(id: &str, attempt: u32) -> Job {
+        Job { id: id.to_owned(), attempt, ..Job::default() }
+    }
+
     #[test]
     fn a_heartbeat_names_the_jobs_of_its_session_and_progress_once() {
         let jobs = RunningJobs::default();
-        let first = jobs.add("a", 1, "s");
-        let _second = jobs.add("b", 2, "s");
-        let _other = jobs.add("c", 1, "older");
+        let first = jobs.add(&job("a", 1), "s");
+        let _second = jobs.add(&job("b", 2), "s");
+        let _other = jobs.add(&job("c", 1), "older");
         first.progress(5, 10);
-        let (running, progress) = jobs.heartbeat("s");
-        assert_eq!(running, ["a", "b"]);
-        assert_eq!(progress.len(), 1);
-        assert_eq!((progress[0].job_id.as_str(), progress[0].attempt), ("a", 1));
-        assert_eq!(jobs.heartbeat("s").1, []);
+        let heartbeat = jobs.heartbeat("s");
+        assert_eq!((heartbeat.running_job_ids, heartbeat.jobs_running), (vec!["a".into(), "b".into()], 2));
+        let [progress] = heartbeat.progress.as_slice() else { panic!("one job made progress") };
+        assert_eq!((progress.job_id.as_str(), progress.attempt), ("a", 1));
+        assert_eq!(jobs.heartbeat("s").progress, []);
+    }
+
+    #[test]
+    fn a_heartbeat_names_the_tenants_of_guests_only() {
+        let jobs = RunningJobs::default();
+        let _own = jobs.add(&job("a", 1), "s");
+        let _guest = jobs.add(&Job { tenant: "studio".into(), ..job("b", 1) }, "s");
+        assert_eq!(jobs.heartbeat("s").job_tenants, [("b".to_owned(), "studio".to_owned())].into());
     }
 
     #[test]
     fn the_first_cause_stays() {
         let jobs = RunningJobs::default();
-        let job = jobs.add("a", 1, "s");
+        let job = jobs.add(&job("a", 1), "s");
         jobs.stop([&"a".to_owned(), &"unknown".to_owned()], StopCause::Cancelled);
         job.stop_for_shutdown();
         assert!(job.cancel.is_cancelled());
@@ -178,26 +196,29 @@ mod tests {
     #[test]
     fn the_end_of_an_older_attempt_leaves_the_newer_one_alone() {
         let jobs = RunningJobs::default();
-        let older = jobs.add("a", 1, "s");
-        let newer = jobs.add("a", 2, "s");
+        let older = jobs.add(&job("a", 1), "s");
+        let newer = jobs.add(&job("a", 2), "s");
         assert!(older.cancel.is_cancelled());
         assert_eq!(older.stop_cause(), Some(StopCause::Lost));
         older.progress(5, 10);
         older.stop_for_shutdown();
         drop(older);
-        assert_eq!(jobs.heartbeat("s"), (vec!["a".to_owned()], vec![]), "its lease is still renewed");
+        let heartbeat = jobs.heartbeat("s");
+        assert_eq!(heartbeat.running_job_ids, ["a"], "its lease is still renewed");
+        assert_eq!(heartbeat.progress, []);
         assert_eq!((newer.stop_cause(), newer.cancel.is_cancelled()), (None, false));
         drop(newer);
-        assert_eq!(jobs.heartbeat("s").0, [""; 0]);
+        assert_eq!(jobs.heartbeat("s").running_job_ids, [""; 0]);
     }
 
     #[test]
     fn a_session_that_is_over_stops_its_own_jobs_only() {
         let jobs = RunningJobs::default();
-        let (ours, theirs) = (jobs.add("a", 1, "s"), jobs.add("b", 1, "t"));
+        let (ours, theirs) = (jobs.add(&job("a", 1), "s"), jobs.add(&job("b", 1), "t"));
         jobs.lose_session("s");
         assert_eq!((ours.stop_cause(), theirs.stop_cause()), (Some(StopCause::Lost), None));
         drop(ours);
-        assert_eq!((jobs.heartbeat("s").0, jobs.heartbeat("t").0), (vec![], vec!["b".to_owned()]));
+        let running = |session| jobs.heartbeat(session).running_job_ids;
+        assert_eq!((running("s"), running("t")), (vec![], vec!["b".to_owned()]));
     }
 }

@@ -127,14 +127,10 @@ impl SessionKeeper {
                 } => {}
             }
             progressed.mark_unchanged();
-            let (running, progress) = self.jobs.heartbeat(&session.node_id);
             let request = HeartbeatRequest {
-                node_id: session.node_id.clone(),
                 session_token: session.token.clone(),
-                jobs_running: i32::try_from(running.len()).unwrap_or(i32::MAX),
-                running_job_ids: running,
-                progress,
-                ..HeartbeatRequest::default()
+                serves: self.identity.serves.clone(),
+                ..self.jobs.heartbeat(&session.node_id)
             };
             match self.controller.heartbeat(request).await {
                 Ok(response) if !response.ok => {

@@ -31,6 +31,7 @@ pub(super) struct Slot {
     pub(super) session: watch::Receiver<Option<Session>>,
     pub(super) backends: Vec<String>,
     pub(super) slots: i32,
+    pub(super) serves: Vec<String>,
     pub(super) jobs: RunningJobs,
     pub(super) reports: Reports,
     pub(super) scorer: Arc<Scorer>,
@@ -83,15 +84,16 @@ impl Slot {
                 concurrency: self.slots,
                 ..NodeCapability::default()
             }),
+            serves: self.serves.clone(),
             ..PullWorkRequest::default()
         }
     }
 
     async fn run_job(&self, job: Job, session: &Session, shutdown: &Shutdown) {
-        let running = self.jobs.add(&job.id, job.attempt, &session.node_id);
+        let running = self.jobs.add(&job, &session.node_id);
         let _counted = self.metrics.job_started();
         let start = Instant::now();
-        tracing::info!(job = job.id, attempt = job.attempt, "job started");
+        tracing::info!(job = job.id, attempt = job.attempt, tenant = job.tenant, "job started");
         let grace_over = CancellationToken::new();
         let grace_period = async {
             shutdown.begun().await;
@@ -131,6 +133,7 @@ impl Slot {
             node_id: session.node_id.clone(),
             session_token: session.token.clone(),
             job_id: job.id.clone(),
+            tenant: job.tenant.clone(),
             attempt: job.attempt,
             result,
         };
@@ -159,6 +162,7 @@ impl Slot {
             node_id: session.node_id.clone(),
             session_token: session.token.clone(),
             job_id: job.id.clone(),
+            tenant: job.tenant.clone(),
             attempt: job.attempt,
             reason: "the node is shutting down".to_owned(),
         };

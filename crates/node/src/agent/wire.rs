@@ -21,6 +21,7 @@ pub(super) fn report(report: &StoredReport) -> wire::ReportResultRequest {
         node_id: report.node_id.clone(),
         session_token: report.session_token.clone(),
         job_id: report.job_id.clone(),
+        tenant: report.tenant.clone(),
         r#final: true,
         score: score.score,
         features: score.features,

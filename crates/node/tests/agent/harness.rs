@@ -11,7 +11,7 @@ use vmafx_proto::controller::v1::{
     CancelJobRequest, GetJobRequest, Job, JobStatus, ListNodesRequest, PlaneLayout, RawVideo, ScoringParams,
     SubmitJobRequest,
 };
-use vmafx_testkit::controller::{ControllerChannel, ControllerServer};
+use vmafx_testkit::controller::{ControllerChannel, ControllerConfig, ControllerServer};
 use vmafx_testkit::wait;
 
 vmafx_testkit::controller_in_test_program!();
@@ -36,6 +36,18 @@ impl Harness {
 
     /// With further scoring roots and settings of the controller.
     pub(crate) async fn with_controller(more: &[&str], settings: &[(&str, &str)]) -> Self {
+        let configure = |config: ControllerConfig, clips: &str| {
+            let roots: Vec<&str> = more.iter().copied().chain([clips]).collect();
+            config.env("VMAFX_SCORING_ROOTS", roots.join(",")).envs(settings)
+        };
+        Self::with(None, configure).await
+    }
+
+    /// With a controller that is configured for the directory of the clips; `token` is that of the client.
+    pub(crate) async fn with(
+        token: Option<&str>,
+        configure: impl FnOnce(ControllerConfig, &str) -> ControllerConfig,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let clips = directory.path().join("clips");
         std::fs::create_dir(&clips).unwrap();
@@ -52,10 +64,8 @@ impl Harness {
         std::fs::write(clips.join("long.yuv"), whole.repeat(400)).unwrap();
 
         let clips = clips.display().to_string();
-        let roots: Vec<&str> = more.iter().copied().chain([clips.as_str()]).collect();
-        let config = controller_config().env("VMAFX_SCORING_ROOTS", roots.join(",")).envs(settings);
-        let controller = config.start().await.unwrap();
-        let client = VmafxControllerClient::new(controller.channel(None));
+        let controller = configure(controller_config(), &clips).start().await.unwrap();
+        let client = VmafxControllerClient::new(controller.channel(token));
         Self { directory, controller, client }
     }
 
@@ -106,6 +116,12 @@ impl Harness {
             .spawn()
             .unwrap();
         Node(child)
+    }
+
+    /// The same controller for a client with another token.
+    pub(crate) fn as_client(&mut self, token: &str) -> &Self {
+        self.client = VmafxControllerClient::new(self.controller.channel(Some(token)));
+        self
     }
 
     pub(crate) fn kill_controller(&mut self) {

@@ -8,6 +8,7 @@ mod harness;
 mod labels;
 mod open_request;
 mod outbox;
+mod pool;
 mod processes;
 mod report_roots;
 mod scratch_full;

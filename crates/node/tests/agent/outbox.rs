@@ -23,7 +23,7 @@ const SHORT_LEASES: [(&str, &str); 3] = [
 const PENDING: &str = "vmafx_node_reports_pending";
 
 /// The results in the outbox of all nodes, sorted.
-fn results(outbox: &Path) -> Vec<String> {
+pub(crate) fn results(outbox: &Path) -> Vec<String> {
     let entries = fs::read_dir(outbox).into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let results = paths.filter(|path| path.extension().is_some_and(|end| end == "json"));

@@ -28,6 +28,8 @@ use crate::helm::Chart;
 #[case::no_database("controller.store.backend=postgres", "name the Secret with the URL of the database")]
 #[case::no_controller("controller.enabled=false", "say where the controller is")]
 #[case::tenant("auth.tenant=Studio", "does not match pattern")]
+#[case::weight("auth.tenantWeights.studio=0", "minimum: got 0, want 1")]
+#[case::pool_without_guests("auth.sharedPools.pool={}", "does not match pattern")]
 #[case::keys_without_issuer("auth.jwksEndpoint=https://issuer.example.com/keys", "say who signs the tokens")]
 #[case::half_an_address("operator.controllerAddress.grpc=c:1", "set grpc and http together")]
 #[case::certificates_without_webhook(

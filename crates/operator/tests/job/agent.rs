@@ -81,6 +81,7 @@ impl Agent {
             node_id: self.node_id.clone(),
             session_token: self.session_token.clone(),
             job_id: job.id.clone(),
+            tenant: job.tenant.clone(),
             attempt: job.attempt,
             reason: "as the test asks".to_owned(),
         };

@@ -16,7 +16,8 @@ use crate::store::StoreResult;
 const REGISTER: &str = "
 INSERT INTO vmafx.node_sessions
     (id, tenant_id, node_id, token_sha256, capability, resource, created_at, last_seen_at, expires_at)
-VALUES ($2, $1, $3, $4, $5, $6, $7, $7, $8)";
+VALUES ($2, $1, $3, $4, $5, $6, $7, $7, $8)
+ON CONFLICT (id) DO NOTHING";
 
 /// Extends the session and the leases that the heartbeat names, stores the progress, and returns the held and the
 /// cancelled jobs.
@@ -69,16 +70,25 @@ const NODES_WITH_RESOURCE: &str = nodes!("s.resource IS NOT NULL");
 
 impl Shared {
     pub(super) async fn register(&self, tenant: &TenantId, node: &NewNode) -> StoreResult<Credentials> {
+        let session = SessionId(self.new_job_id(self.clock.now()).0);
+        let credentials = Credentials { session, token: SessionToken::generate() };
+        self.register_as(tenant, node, &credentials).await?;
+        Ok(credentials)
+    }
+
+    pub(super) async fn register_as(
+        &self,
+        tenant: &TenantId,
+        node: &NewNode,
+        Credentials { session, token }: &Credentials,
+    ) -> StoreResult<()> {
         let now = self.clock.now();
-        let session = SessionId(self.new_job_id(now).0);
-        let token = SessionToken::generate();
         let (name, digest) = (text(&node.name), token.digest());
         let until = now.0.saturating_add(millis(self.policy.session_ttl));
         let (capability, resource) = (Json(&node.capability), node.resource.as_ref().map(Json));
         let values: [Value<'_>; 8] =
             [&tenant.as_str(), &session.0, &name, &digest.as_slice(), &capability, &resource, &now.0, &until];
-        self.connections.run(Scope::Tenant(tenant), Access::Write, REGISTER, &values).await?;
-        Ok(Credentials { session, token })
+        self.connections.run(Scope::Tenant(tenant), Access::Write, REGISTER, &values).await.map(drop)
     }
 
     pub(super) async fn heartbeat(

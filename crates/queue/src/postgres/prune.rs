@@ -84,7 +84,9 @@ const STATS: &str = "
 SELECT tenant.id,
     (SELECT count(*) FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'),
     (SELECT count(*) FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'running'),
-    (SELECT count(*) FROM vmafx.node_sessions s WHERE s.tenant_id = tenant.id),
+    -- A shared node counts for its home tenant only.
+    (SELECT count(*) FROM vmafx.node_sessions s
+     WHERE s.tenant_id = tenant.id AND s.capability ->> 'shared' IS NULL),
     (SELECT j.created_at FROM vmafx.jobs j WHERE j.tenant_id = tenant.id AND j.status = 'pending'
      ORDER BY j.created_at, j.id LIMIT 1),
     (SELECT count(*) FROM vmafx.node_sessions s

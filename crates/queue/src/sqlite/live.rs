@@ -87,6 +87,10 @@ impl LiveState {
         self.sessions.get(&holder).map(|session| session.digest)
     }
 
+    pub(super) fn has_session(&self, id: SessionId) -> bool {
+        self.sessions.contains_key(&id)
+    }
+
     pub(super) fn put_session(&mut self, id: SessionId, session: Session) {
         let previous = self.sessions.insert(id, session);
         self.undo_log.push(UndoEntry::Session(id, previous));

@@ -27,6 +27,26 @@ pub(super) fn register(
     digest: [u8; 32],
 ) -> StoreResult<SessionId> {
     let id = SessionId(tx.new_id(tx.now));
+    insert(tx, tenant, node, CredentialsDigest { session: id, digest })?;
+    Ok(id)
+}
+
+/// Opens a session unless there is one with this id.
+pub(super) fn register_as(
+    tx: &mut UnitOfWork<'_>,
+    tenant: &TenantId,
+    node: &NewNode,
+    credentials: CredentialsDigest,
+) -> StoreResult<()> {
+    if tx.live.has_session(credentials.session) { Ok(()) } else { insert(tx, tenant, node, credentials) }
+}
+
+fn insert(
+    tx: &mut UnitOfWork<'_>,
+    tenant: &TenantId,
+    node: &NewNode,
+    CredentialsDigest { session: id, digest }: CredentialsDigest,
+) -> StoreResult<()> {
     let capability = encode(&node.capability)?;
     let resource = node.resource.as_ref().map(encode).transpose()?;
     tx.connection
@@ -52,7 +72,7 @@ pub(super) fn register(
         registered_at: tx.now,
     };
     tx.live.put_session(id, new_session(registration, digest, tx.now, tx.policy));
-    Ok(id)
+    Ok(())
 }
 
 fn new_session(registration: NodeRegistration, digest: [u8; 32], now: Timestamp, policy: &Policy) -> Session {

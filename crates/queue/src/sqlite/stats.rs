@@ -21,7 +21,8 @@ pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> StoreResult<
     }
     for node in nodes {
         let (nodes, quarantined) = live.entry(node.registration.tenant.clone()).or_default();
-        *nodes += 1;
+        // A shared node counts for its home tenant only.
+        *nodes += u64::from(!node.registration.capability.shared);
         *quarantined += u64::from(node.quarantine.is_some());
     }
     let mut counted = connection.prepare_cached(

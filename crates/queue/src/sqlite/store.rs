@@ -93,6 +93,16 @@ impl Store for SqliteStore {
         Ok(Credentials { session, token })
     }
 
+    async fn register_as(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        credentials: &Credentials,
+    ) -> StoreResult<()> {
+        let (tenant, digest) = (tenant.clone(), digest_credentials(credentials));
+        self.writer.write(move |tx| sessions::register_as(tx, &tenant, &node, digest)).await
+    }
+
     async fn heartbeat(
         &self,
         tenant: &TenantId,

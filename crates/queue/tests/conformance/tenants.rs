@@ -2,7 +2,7 @@
 
 use vmafx_job::CancelCause;
 use vmafx_queue::node::HeartbeatReply;
-use vmafx_queue::store::{Filter, Labelled, Released};
+use vmafx_queue::store::{Claim, Filter, Labelled, Released};
 
 use crate::support::build::{by_key, job, origin, percent, with_ids};
 use crate::support::fixture::Fixture;
@@ -56,6 +56,63 @@ pub(crate) async fn a_session_is_of_one_tenant(q: Fixture) {
     assert_eq!(stolen.complete(&taken).await, ReportKind::NoSession);
     assert_eq!(stolen.release(&taken).await, Released::NoSession);
     assert_eq!(q.of("other").store.nodes(&q.of("other").tenant).await.unwrap(), []);
+}
+
+pub(crate) async fn a_node_that_is_shared_holds_jobs_of_each_tenant_apart(q: Fixture) {
+    let other = q.of("other");
+    let own = q.node("shared").await;
+    let theirs = own.share_with("other").await;
+    let (ours, guests) = (q.submit(job()).await, other.submit(job()).await);
+    let (taken, guest) = (own.take().await, theirs.take().await);
+    assert_eq!((taken.id, guest.id), (ours, guests));
+    // Neither session has anything to do with the job of the other one.
+    assert_eq!(own.complete(&guest).await, ReportKind::Fenced);
+    assert_eq!(own.heartbeat(&[guest.id]).await.unwrap().lost, [guest.id]);
+    assert_eq!(own.of("other").complete(&guest).await, ReportKind::NoSession);
+    assert_eq!(theirs.heartbeat(&[guest.id]).await, Some(HeartbeatReply::default()));
+    assert_eq!(theirs.complete(&guest).await, ReportKind::Moved);
+    assert_eq!(own.complete(&taken).await, ReportKind::Moved);
+    assert_eq!(other.job(guests).await.node.as_deref(), Some("shared"));
+    // The metrics count the node once, in its home.
+    let stats = q.store.stats().await.unwrap();
+    let nodes: Vec<_> = stats.iter().map(|of| (of.tenant.as_str(), of.nodes)).collect();
+    assert!(
+        nodes.contains(&("other", 0)) && nodes.iter().map(|(_, nodes)| nodes).sum::<u64>() == 1,
+        "{nodes:?}"
+    );
+}
+
+pub(crate) async fn derived_credentials_open_nothing_by_themselves(q: Fixture) {
+    let other = q.of("other");
+    let id = other.submit(job()).await;
+    let own = q.node("n").await;
+    let derived = own.derived("other");
+    assert_eq!(derived.claim().await, Claim::NoSession);
+    assert_eq!(derived.heartbeat(&[id]).await, None);
+    let theirs = own.share_with("other").await;
+    // The session of one home does not let in the same session id with another token, or another session.
+    for stranger in [own.with_wrong_token().derived("other"), q.node("n").await.derived("other")] {
+        assert_eq!(stranger.claim().await, Claim::NoSession);
+    }
+    assert_eq!(theirs.take().await.id, id);
+}
+
+pub(crate) async fn a_derived_session_is_opened_once(q: Fixture) {
+    let other = q.of("other");
+    let own = q.node("n").await;
+    let theirs = own.share_with("other").await;
+    other.submit(job()).await;
+    let taken = theirs.take().await;
+    // Another controller, or another call, opens it again.
+    let again = own.share_with("other").await;
+    assert_eq!(again.who, theirs.who);
+    assert_eq!(other.store.nodes(&other.tenant).await.unwrap().len(), 1);
+    assert_eq!(again.complete(&taken).await, ReportKind::Moved);
+    // It ends like every session, and can be opened again.
+    let ttl = q.policy().session_ttl;
+    q.pass(ttl + ttl, &[&own]).await;
+    assert_eq!(theirs.claim().await, Claim::NoSession);
+    assert_eq!(own.share_with("other").await.claim().await, Claim::Nothing { next: None });
 }
 
 pub(crate) async fn changes_and_samples_are_of_one_tenant(q: Fixture) {

@@ -2,7 +2,7 @@
 
 use vmafx_job::{FailureReason, ScoreResult};
 use vmafx_queue::job::Progress;
-use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, Report, SessionToken};
+use vmafx_queue::node::{Capability, Credentials, Heartbeat, HeartbeatReply, NewNode, Report, SessionToken};
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::{Job, JobId, PullId};
 
@@ -46,6 +46,24 @@ impl TestNode {
     /// The same session on behalf of another tenant.
     pub(crate) fn of(&self, tenant: &str) -> Self {
         Self { queue: self.queue.of(tenant), ..self.clone() }
+    }
+
+    /// The credentials of this node for the jobs of another tenant, without a session.
+    pub(crate) fn derived(&self, tenant: &str) -> Self {
+        let other = self.of(tenant);
+        Self { who: self.who.for_tenant(&other.queue.tenant), ..other }
+    }
+
+    /// Opens a session for the jobs of another tenant.
+    pub(crate) async fn share_with(&self, tenant: &str) -> Self {
+        let derived = self.derived(tenant);
+        let own = self.queue.store.nodes(&self.queue.tenant).await.unwrap();
+        let own = own.into_iter().find(|node| node.session == self.who.session).unwrap();
+        let capability = Capability { shared: true, ..own.capability };
+        let node = NewNode { name: own.name, capability, resource: None };
+        let queue = &derived.queue;
+        queue.store.register_as(&queue.tenant, node, &derived.who).await.unwrap();
+        derived
     }
 
     pub(crate) async fn claim(&self) -> Claim {

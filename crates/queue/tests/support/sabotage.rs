@@ -191,6 +191,15 @@ impl Store for Sabotage {
         self.inner.register(tenant, node).await
     }
 
+    async fn register_as(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        credentials: &Credentials,
+    ) -> StoreResult<()> {
+        self.inner.register_as(tenant, node, credentials).await
+    }
+
     async fn heartbeat(
         &self,
         tenant: &TenantId,

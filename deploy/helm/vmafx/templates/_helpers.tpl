@@ -101,6 +101,24 @@ podAntiAffinity:
 {{- if eq .Values.auth.tenant "{namespace}" }}true{{ end }}
 {{- end }}
 
+{{/* VMAFX_SHARED_POOLS */}}
+{{- define "vmafx.sharedPools" -}}
+{{- $pools := list }}
+{{- range $home, $guests := .Values.auth.sharedPools }}
+{{- $pools = append $pools (printf "%s=%s" $home (join "+" $guests)) }}
+{{- end }}
+{{- join "," $pools }}
+{{- end }}
+
+{{/* VMAFX_TENANT_WEIGHTS */}}
+{{- define "vmafx.tenantWeights" -}}
+{{- $weights := list }}
+{{- range $tenant, $weight := .Values.auth.tenantWeights }}
+{{- $weights = append $weights (printf "%s=%d" $tenant (int $weight)) }}
+{{- end }}
+{{- join "," $weights }}
+{{- end }}
+
 {{/* The subject of the operator's tokens. */}}
 {{- define "vmafx.operatorSubject" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-operator
@@ -234,6 +252,12 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- end }}
 {{- with $controller.reportRoots }}
 - { name: VMAFX_REPORT_ROOTS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with include "vmafx.sharedPools" . }}
+- { name: VMAFX_SHARED_POOLS, value: {{ . | quote }} }
+{{- end }}
+{{- with include "vmafx.tenantWeights" . }}
+- { name: VMAFX_TENANT_WEIGHTS, value: {{ . | quote }} }
 {{- end }}
 {{- if .Values.auth.disabled }}
 - { name: VMAFX_AUTH_DISABLED, value: "true" }

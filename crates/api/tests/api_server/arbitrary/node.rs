@@ -21,8 +21,12 @@ fn vendor() -> impl Strategy<Value = GpuVendor> {
 fn managed() -> impl Strategy<Value = VmafxNodeSpec> {
     let size = (vendor(), 1..=64, option::of("[a-z][a-z0-9./:@-]{0,40}"), any::<bool>(), 0..=1000);
     let pods = (option::of(resources()), option::of(labels()), option::of(vec(toleration(), 0..3)));
-    (size, pods, option::of(pod_template()), option::of(0..=86400)).prop_map(
-        |(size, pods, pod_template, min_ready_seconds)| {
+    let serves = option::of(prop_oneof![
+        1 => Just(vec!["*".to_owned()]),
+        3 => vec("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", 0..4),
+    ]);
+    (size, pods, option::of(pod_template()), option::of(0..=86400), serves).prop_map(
+        |(size, pods, pod_template, min_ready_seconds, serves_namespaces)| {
             let (gpu_vendor, capacity, image, paused, replicas) = size;
             let (resources, node_selector, tolerations) = pods;
             VmafxNodeSpec {
@@ -33,6 +37,7 @@ fn managed() -> impl Strategy<Value = VmafxNodeSpec> {
                 replicas,
                 min_ready_seconds,
                 management_policy: ManagementPolicy::Managed,
+                serves_namespaces,
                 resources,
                 node_selector,
                 tolerations,
@@ -52,6 +57,7 @@ fn external() -> impl Strategy<Value = VmafxNodeSpec> {
         replicas: 1,
         min_ready_seconds: None,
         management_policy: ManagementPolicy::External,
+        serves_namespaces: None,
         resources: None,
         node_selector: None,
         tolerations: None,

@@ -9,10 +9,12 @@ use vmafx_queue::transition::State;
 use super::resource_ref;
 use crate::service::response::{AssignedJob, JobChange};
 
-/// A job for its node: the only message with scoring roots and report roots.
+/// A job for its node: the only message with scoring roots and report roots, and with the tenant if it is not that of the
+/// node.
 pub(in crate::grpc) fn assigned_job(assigned: AssignedJob) -> wire::Job {
-    let AssignedJob { job: assigned, scoring_roots, report_roots } = assigned;
-    wire::Job { scoring_roots, report_roots, ..job(assigned) }
+    let AssignedJob { job: running, scoring_roots, report_roots, is_guest } = assigned;
+    let tenant = if is_guest { running.tenant.as_str().to_owned() } else { String::new() };
+    wire::Job { scoring_roots, report_roots, tenant, ..job(running) }
 }
 
 pub(in crate::grpc) fn change(change: JobChange) -> wire::Job {
@@ -42,6 +44,7 @@ pub(in crate::grpc) fn job(job: Job) -> wire::Job {
         // Only `assigned_job` sets them, for nodes.
         scoring_roots: Vec::new(),
         report_roots: Vec::new(),
+        tenant: String::new(),
         priority: job.priority,
         attempt: job.attempt,
         lost_attempts: job.lost_attempts,

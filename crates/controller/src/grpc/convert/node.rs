@@ -43,7 +43,7 @@ pub(in crate::grpc) fn registered(registration: Registration) -> wire::RegisterN
 
 /// A connected node, without its session.
 pub(in crate::grpc) fn node(node: Node) -> wire::Node {
-    let queue::Capability { vendor, backends, slots, labels, device } = node.capability;
+    let queue::Capability { vendor, backends, slots, labels, device, shared } = node.capability;
     let capability = wire::NodeCapability {
         gpu_vendor: vendor,
         backends,
@@ -58,6 +58,7 @@ pub(in crate::grpc) fn node(node: Node) -> wire::Node {
         resource: node.resource.map(|resource| resource_ref(resource.origin)),
         registered_at_ms: node.registered_at.0,
         last_seen_at_ms: node.last_seen_at.0,
+        shared,
         quarantine: node.quarantine.map(|quarantine| wire::Quarantine {
             failures: quarantine.failures,
             until_ms: quarantine.until.0,
@@ -78,6 +79,8 @@ pub(in crate::grpc) fn heartbeat(request: wire::HeartbeatRequest) -> Heartbeat {
         running_job_ids: request.running_job_ids,
         progress: progress.collect(),
         lost_pull_ids: request.lost_pull_ids,
+        job_tenants: request.job_tenants,
+        serves: request.serves,
     }
 }
 
@@ -90,6 +93,7 @@ pub(in crate::grpc) fn pull(request: wire::PullWorkRequest) -> PullWork {
         wait: Duration::from_millis(request.wait_ms.into()),
         pull_id: request.pull_id,
         lost_pull_ids: request.lost_pull_ids,
+        serves: request.serves,
     }
 }
 
@@ -98,6 +102,7 @@ pub(in crate::grpc) fn report(request: wire::ReportResultRequest) -> ReportResul
     ReportResult {
         session: session(request.node_id, request.session_token),
         job_id: request.job_id,
+        tenant: request.tenant,
         attempt: request.attempt,
         is_final: request.r#final,
         success: ScoreResult {
@@ -114,6 +119,7 @@ pub(in crate::grpc) fn release(request: wire::ReleaseJobRequest) -> ReleaseJob {
     ReleaseJob {
         session: session(request.node_id, request.session_token),
         job_id: request.job_id,
+        tenant: request.tenant,
         attempt: request.attempt,
         reason: request.reason,
     }
@@ -167,10 +173,12 @@ mod tests {
             attempt: 2,
             result: Some(wire::ResultDetails { model: "m".into(), ..Default::default() }),
             failure_reason: 3,
+            tenant: "studio".into(),
         };
         let expected = ReportResult {
             session: session("n".into(), "t".into()),
             job_id: "j".into(),
+            tenant: "studio".into(),
             attempt: 2,
             is_final: true,
             success: ScoreResult {
@@ -194,12 +202,16 @@ mod tests {
             running_job_ids: vec!["j".into()],
             progress: vec![wire::JobProgress { job_id: "j".into(), attempt: 2, progress: Some(progress) }],
             lost_pull_ids: vec!["p".into()],
+            job_tenants: [("j".to_owned(), "studio".to_owned())].into(),
+            serves: vec!["*".into()],
         };
         let expected = Heartbeat {
             session: session("n".into(), "t".into()),
             running_job_ids: vec!["j".into()],
             progress: vec![("j".into(), 2, Progress { done: 3, total: 9 })],
             lost_pull_ids: vec!["p".into()],
+            job_tenants: [("j".to_owned(), "studio".to_owned())].into(),
+            serves: vec!["*".into()],
         };
         assert_eq!(heartbeat(request), expected);
 
@@ -214,6 +226,7 @@ mod tests {
             wait_ms: 1500,
             pull_id: "p".into(),
             lost_pull_ids: vec!["q".into()],
+            serves: vec!["studio".into()],
         };
         let expected = PullWork {
             session: session("n".into(), "t".into()),
@@ -222,6 +235,7 @@ mod tests {
             wait: Duration::from_millis(1500),
             pull_id: "p".into(),
             lost_pull_ids: vec!["q".into()],
+            serves: vec!["studio".into()],
         };
         assert_eq!(pull(request), expected);
     }

@@ -1,23 +1,29 @@
 //! Validation of registrations, pulls and heartbeats.
 
+use std::collections::BTreeSet;
+
 use vmafx_job::Backend;
 use vmafx_job::limits::MAX_NAME_LENGTH;
-use vmafx_queue::PullId;
 use vmafx_queue::node::{self, NewNode};
 use vmafx_queue::policy::{MAX_BACKENDS, MAX_HEARTBEAT_JOBS};
+use vmafx_queue::{PullId, TenantId};
 
 use super::MAX_SLOTS;
 use super::jobs::labels;
 use super::node_resource::node_resource;
 use super::text::{at_most, identifier, required_identifier};
 use crate::identity::Identity;
+use crate::pools::ANY_TENANT;
 use crate::refusal::Refusal;
+use crate::service::TenantSet;
 use crate::service::request::{DeclaredCapability, Heartbeat, PullWork, RegisterNode};
 
 const MAX_VENDOR_LENGTH: usize = 64;
 
 /// Pulls that one call may name as lost: more than a node has slots, since a slot loses one at a time.
 const MAX_LOST_PULLS: usize = 64;
+
+const MAX_SERVED_TENANTS: usize = 64;
 
 pub(in crate::service) fn register(
     who: &Identity,
@@ -34,7 +40,8 @@ pub(in crate::service) fn register(
     labels("capability.labels", &own_labels)?;
     self::backends(&backends)?;
     let slots = slots(concurrency)?;
-    let capability = node::Capability { vendor: gpu_vendor, backends, slots, labels: own_labels, device };
+    let labels = own_labels;
+    let capability = node::Capability { vendor: gpu_vendor, backends, slots, labels, device, shared: false };
     Ok(NewNode { name: request.name, capability, resource })
 }
 
@@ -56,10 +63,27 @@ pub(in crate::service) fn lost_pulls(ids: &[String]) -> Result<Vec<PullId>, Refu
     ids.iter().enumerate().map(parse).collect()
 }
 
+/// The tenants that a node asks to serve.
+pub(in crate::service) fn serves(names: &[String]) -> Result<TenantSet, Refusal> {
+    at_most("serves", names.len(), MAX_SERVED_TENANTS)?;
+    let mut tenants = BTreeSet::new();
+    for (index, name) in names.iter().enumerate() {
+        if name == ANY_TENANT {
+            return Ok(TenantSet::All);
+        }
+        let tenant = TenantId::new(name);
+        tenants.insert(tenant.map_err(|error| {
+            Refusal::invalid(format!("serves[{index}]"), format!("must be a tenant or *: {error}"))
+        })?);
+    }
+    Ok(TenantSet::Only(tenants))
+}
+
 /// A malformed job id is not refused: the response lists it as lost.
 pub(in crate::service) fn heartbeat(request: &Heartbeat) -> Result<(), Refusal> {
     at_most("running_job_ids", request.running_job_ids.len(), MAX_HEARTBEAT_JOBS)?;
     at_most("progress", request.progress.len(), MAX_HEARTBEAT_JOBS)?;
+    at_most("job_tenants", request.job_tenants.len(), 2 * MAX_HEARTBEAT_JOBS)?;
     for (index, (_, _, progress)) in request.progress.iter().enumerate() {
         if i64::try_from(progress.done).is_err() || i64::try_from(progress.total).is_err() {
             return Err(Refusal::invalid(format!("progress[{index}].progress"), "does not fit into 63 bits"));
@@ -134,6 +158,15 @@ mod tests {
         let request = PullWork { pull_id: id.to_owned(), ..PullWork::default() };
         let refused = pull(&request).map(drop).and(lost_pulls(&lost).map(drop)).unwrap_err();
         assert_eq!(refused.to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::empty(&[""], "serves[0]: must be a tenant or *: the text is empty")]
+    #[case::control(&["a", "b\n"], "serves[1]: must be a tenant or *: the text has a control character")]
+    #[case::many(&["a"; 65], "serves: must have at most 64 items")]
+    fn a_node_serves_tenants(#[case] names: &[&str], #[case] expected: &str) {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(serves(&names).unwrap_err().to_string(), expected);
     }
 
     #[test]

@@ -79,6 +79,7 @@ mod tests {
         ReportResult {
             session: NodeSession::default(),
             job_id: String::new(),
+            tenant: String::new(),
             attempt: 0,
             is_final: true,
             success,

@@ -16,6 +16,9 @@ pub(in crate::agent) struct StoredReport {
     pub(in crate::agent) node_id: String,
     pub(in crate::agent) session_token: String,
     pub(in crate::agent) job_id: String,
+    /// The tenant of the job; empty: that of the node.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(in crate::agent) tenant: String,
     pub(in crate::agent) attempt: u32,
     pub(in crate::agent) result: Result<ScoreResult, Failure>,
 }

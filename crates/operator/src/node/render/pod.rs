@@ -61,6 +61,7 @@ fn environment(node: &VmafxNode, defaults: &NodeDefaults, grace: i64) -> Vec<Env
         variable("VMAFX_BACKEND", backend(node.spec.gpu_vendor)),
         variable("VMAFX_NODE_SLOTS", node.spec.capacity.to_string()),
         variable("VMAFX_NODE_LABELS", label_list(node)),
+        variable("VMAFX_NODE_SERVES", node.spec.serves_namespaces.as_deref().unwrap_or_default().join(",")),
         variable("VMAFX_NODE_GRACEFUL_SHUTDOWN", shutdown_time(grace)),
         variable("VMAFX_CLUSTER", &defaults.controller.cluster),
         variable("VMAFX_NODE_RESOURCE_NAMESPACE", node.namespace().unwrap_or_default()),

@@ -66,6 +66,15 @@ fn the_time_that_a_new_worker_must_be_ready() {
 }
 
 #[test]
+fn the_namespaces_that_workers_serve() {
+    let serves = |spec: Value| variable(&set(spec), "VMAFX_NODE_SERVES").map(str::to_owned);
+    let many = json!({ "gpuVendor": "cpu", "servesNamespaces": ["studio-a", "studio-b"] });
+    assert_eq!(serves(many).as_deref(), Some("studio-a,studio-b"));
+    assert_eq!(serves(json!({ "gpuVendor": "cpu", "servesNamespaces": ["*"] })).as_deref(), Some("*"));
+    assert_eq!(serves(json!({ "gpuVendor": "cpu" })), None);
+}
+
+#[test]
 fn the_service() {
     insta::assert_json_snapshot!(render(&node(json!({ "gpuVendor": "cpu" })), &defaults()).unwrap().service);
 }

@@ -34,6 +34,18 @@ impl Queue {
         self.sessions.push(Session { tenant: tenant.clone(), node, token, expires_at });
     }
 
+    pub(crate) fn register_as(
+        &mut self,
+        now: Timestamp,
+        tenant: &TenantId,
+        new: NewNode,
+        credentials: &Credentials,
+    ) {
+        if !self.sessions.iter().any(|session| session.node.session == credentials.session) {
+            self.register(now, tenant, new, credentials);
+        }
+    }
+
     pub(crate) fn heartbeat(
         &mut self,
         now: Timestamp,

@@ -64,7 +64,7 @@ impl Queue {
                 pending: pending.len() as u64,
                 running: of(State::Running).len() as u64,
                 oldest_pending: pending.iter().map(|job| job.created_at).min(),
-                nodes: self.nodes(&tenant).len() as u64,
+                nodes: self.nodes(&tenant).iter().filter(|node| !node.capability.shared).count() as u64,
                 quarantined: self.nodes(&tenant).iter().filter(|node| node.quarantine.is_some()).count()
                     as u64,
                 tenant,

@@ -121,6 +121,15 @@ impl Store for ReferenceStore {
         Ok(credentials)
     }
 
+    async fn register_as(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        credentials: &Credentials,
+    ) -> StoreResult<()> {
+        self.with_queue(|queue, now| queue.register_as(now, tenant, node, credentials))
+    }
+
     async fn heartbeat(
         &self,
         tenant: &TenantId,

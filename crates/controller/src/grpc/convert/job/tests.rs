@@ -71,6 +71,7 @@ fn golden() -> wire::Job {
         final_score: 93.25,
         scoring_roots: vec!["/clips".into()],
         report_roots: vec!["/reports".into()],
+        tenant: String::new(),
         priority: 7,
         attempt: 2,
         lost_attempts: 1,
@@ -132,8 +133,11 @@ fn a_whole_job_as_a_message() {
         job: whole(),
         scoring_roots: vec!["/clips".into()],
         report_roots: vec!["/reports".into()],
+        is_guest: false,
     };
-    assert_eq!(assigned_job(assigned), golden());
+    assert_eq!(assigned_job(assigned.clone()), golden());
+    let of_guest = assigned_job(AssignedJob { is_guest: true, ..assigned });
+    assert_eq!(of_guest, wire::Job { tenant: whole().tenant.to_string(), ..golden() });
 }
 
 #[test]
@@ -156,8 +160,10 @@ fn a_bookmark_is_nothing_but_its_cursor() {
 fn no_field_of_a_job_is_forgotten() {
     let pool = DescriptorPool::decode(vmafx_proto::FILE_DESCRIPTOR_SET).unwrap();
     let descriptor = pool.get_message_by_name("vmafx.controller.v1.Job").unwrap();
-    let sent =
-        wire::Job { scoring_roots: vec!["/clips".into()], ..change(JobChange::Job("c".into(), whole())) };
+    let assigned =
+        assigned_job(AssignedJob { job: whole(), scoring_roots: vec!["/clips".into()], is_guest: true });
+    let wire::Job { scoring_roots, tenant, .. } = assigned;
+    let sent = wire::Job { scoring_roots, tenant, ..change(JobChange::Job("c".into(), whole())) };
     let message = DynamicMessage::decode(descriptor, sent.encode_to_vec().as_slice()).unwrap();
     let descriptor = message.descriptor();
     let empty: Vec<_> = descriptor.fields().filter(|field| !message.has_field(field)).collect();
