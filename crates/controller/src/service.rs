@@ -18,6 +18,7 @@ mod change;
 pub mod check;
 mod detached;
 mod explain;
+mod labeller;
 pub(crate) mod page_size;
 mod read;
 pub mod request;
