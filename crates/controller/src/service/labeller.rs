@@ -58,21 +58,16 @@ mod tests {
         Identity { tenant, subject, roles: Roles::NONE, calls_for_namespaces: operator }
     }
 
-    fn of(namespace: &str, name: &str) -> Option<Origin> {
-        Some(Origin {
-            cluster: "east".into(),
-            namespace: namespace.into(),
-            name: name.into(),
-            uid: name.into(),
-        })
+    fn of(namespace: &str, name: &str) -> Origin {
+        Origin { cluster: "east".into(), namespace: namespace.into(), name: name.into(), uid: name.into() }
     }
 
     #[test]
     fn a_subject_is_a_labeller_whatever_origin_it_names() {
         let anna = caller("t", "anna", false);
         let as_anna = labeller(&anna, None);
-        assert_eq!(labeller(&anna, of("a", "x").as_ref()), as_anna);
-        assert_eq!(labeller(&anna, of("b", "y").as_ref()), as_anna);
+        assert_eq!(labeller(&anna, Some(&of("a", "x"))), as_anna);
+        assert_eq!(labeller(&anna, Some(&of("b", "y"))), as_anna);
         assert_ne!(labeller(&caller("t", "ben", false), None), as_anna);
         assert_ne!(labeller(&caller("u", "anna", false), None), as_anna, "another tenant");
     }
@@ -80,9 +75,9 @@ mod tests {
     #[test]
     fn the_operator_labels_for_the_namespace_of_the_resource() {
         let operator = caller("t", "operator", true);
-        let of_a = labeller(&operator, of("a", "x").as_ref());
-        assert_eq!(labeller(&operator, of("a", "y").as_ref()), of_a);
-        assert_ne!(labeller(&operator, of("b", "x").as_ref()), of_a);
+        let of_a = labeller(&operator, Some(&of("a", "x")));
+        assert_eq!(labeller(&operator, Some(&of("a", "y"))), of_a);
+        assert_ne!(labeller(&operator, Some(&of("b", "x"))), of_a);
         assert_ne!(labeller(&caller("t", "a", false), None), of_a);
     }
 
