@@ -19,6 +19,7 @@ mod change;
 pub mod check;
 mod detached;
 mod explain;
+mod labeller;
 pub(crate) mod page_size;
 mod pool;
 mod pool_share;

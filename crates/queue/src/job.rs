@@ -29,6 +29,8 @@ pub struct NewJob {
     pub deadline: Option<Duration>,
     /// A quality score given by human viewers.
     pub label: Option<Label>,
+    /// Who gave the label.
+    pub labelled_by: Labeller,
 }
 
 /// Changes of a job that has not finished. `None` leaves a field as it is. The job keeps its id and its creation time, and
@@ -172,6 +174,21 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(f64);
+
+/// Who gave a label: an opaque name, which tells labellers apart and identifies nobody. Empty for labels of programs that
+/// did not record it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labeller(String);
+
+impl Labeller {
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("{value} is outside {lowest} to {highest}")]

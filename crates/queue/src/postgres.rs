@@ -92,7 +92,7 @@ use self::row::Reader;
 use self::submit::{KeyReused, Submits};
 use crate::clock::{Clock, ClockReading, CreationOrder, Timestamp};
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
-use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
+use crate::job::{Attempt, Job, JobUpdate, Label, Labeller, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::{Notification, Notifier};
 use crate::policy::Policy;
@@ -287,10 +287,16 @@ impl Store for PostgresStore {
         shared.essential(|| shared.update(tenant, id, &update)).await
     }
 
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+        by: &Labeller,
+    ) -> StoreResult<Labelled> {
         let shared = self.open()?;
         shared.check_room()?;
-        shared.room.record(shared.label(tenant, target, label).await)
+        shared.room.record(shared.label(tenant, target, label, by).await)
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {

@@ -20,7 +20,7 @@ pub use error::{StoreError, StoreResult};
 pub use query::{Filter, LabelTarget, Page, Retention};
 
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
-use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
+use crate::job::{Attempt, Job, JobUpdate, Label, Labeller, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use crate::notification::Notification;
 
@@ -59,7 +59,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Stores the viewers' score of a job. A completed job becomes a sample at once, a pending or running one when
     /// it completes.
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled>;
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+        by: &Labeller,
+    ) -> StoreResult<Labelled>;
 
     /// Opens a session. The returned token is not stored and cannot be retrieved again.
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials>;

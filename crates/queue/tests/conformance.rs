@@ -335,6 +335,7 @@ suite! {
         a_job_that_is_not_there_cannot_be_labelled,
         zero_and_the_best_are_labels,
         a_sample_has_the_labels_of_the_node_that_scored_it,
+        a_sample_names_who_gave_its_label,
         samples_come_in_pages_that_continue_where_they_ended,
         a_reader_of_samples_may_continue_after_any_of_them,
         an_empty_stream_of_samples_has_a_place_to_continue_from,

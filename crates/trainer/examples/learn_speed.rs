@@ -96,6 +96,7 @@ impl SampleGenerator {
             job_id: format!("job-{}", self.job),
             features,
             ground_truth: quality * 80.0 + self.random() * 20.0,
+            labelled_by: format!("labeller-{}", self.job % 7),
         }
     }
 

@@ -13,6 +13,8 @@
 //! | equal seeds and samples give equal bits, with any checkpoints  | `a_restored_learner_continues_bit_for_bit`            |
 //! | an invalid sample changes a counter and nothing else           | `a_refused_sample_changes_a_counter_and_nothing_else` |
 //! | a model trained on false labels does not pass the gate         | `a_model_trained_on_false_labels_fails_the_gate`      |
+//! | a third of wrong labels promotes no worse model                | `a_third_of_wrong_labels_moves_no_worse_model_to_stable` |
+//! | one labeller counts for a third of the recent samples at most  | `a_labeller_with_most_labels_moves_the_model_less_if_it_is_known` |
 
 mod average;
 mod error;
@@ -22,6 +24,7 @@ mod expansion;
 mod export;
 mod filter;
 pub mod gate;
+mod labellers;
 pub mod model;
 mod options;
 mod random;
@@ -31,6 +34,7 @@ mod state;
 pub use error::LearnerError;
 pub use evaluation::{Evaluation, ModelComparison, QualityMetrics};
 pub use gate::{GateLimits, GateVerdict};
+pub use labellers::LabellerSummary;
 pub use model::{BaseModel, ModelError};
 pub use options::LearnerOptions;
 pub(crate) use random::SplitMix64;
@@ -38,9 +42,11 @@ pub use sample::{RefusalReason, Sample, SampleRefusal};
 
 use self::average::WeightAverage;
 use self::evaluation::{RunningEvaluation, SamplePredictions};
-use self::example::{Example, HeldOutSet, ReplayBuffer};
+use self::example::{Example, HeldOutSet, ReplayBuffer, labeller_hash};
 use self::expansion::{DesignRow, KernelExpansion};
 use self::filter::{KalmanFilter, Observation, dot};
+use self::gate::HeldOutSample;
+use self::labellers::RecentLabellers;
 use self::sample::RefusalCounts;
 use self::state::{StateReader, StateWriter};
 
@@ -53,6 +59,7 @@ pub struct Learner {
     average: WeightAverage,
     replay: ReplayBuffer,
     held_out: HeldOutSet,
+    labellers: RecentLabellers,
     evaluation: RunningEvaluation,
     refusals: RefusalCounts,
     random: SplitMix64,
@@ -81,6 +88,7 @@ impl Learner {
             average: WeightAverage::new(rank),
             replay: ReplayBuffer::new(&options),
             held_out: HeldOutSet::new(&options),
+            labellers: RecentLabellers::new(&options),
             evaluation: RunningEvaluation::new(&options),
             refusals: RefusalCounts::default(),
             random: SplitMix64::new(options.seed),
@@ -113,6 +121,7 @@ impl Learner {
         let average = WeightAverage::read(expansion.rank(), &mut reader)?;
         let replay = ReplayBuffer::read(&options, &expansion, &mut reader)?;
         let held_out = HeldOutSet::read(&options, &expansion, &mut reader)?;
+        let labellers = RecentLabellers::read(&options, &mut reader)?;
         let evaluation = RunningEvaluation::read(&options, &mut reader)?;
         reader.finish()?;
         Ok(Self {
@@ -122,6 +131,7 @@ impl Learner {
             average,
             replay,
             held_out,
+            labellers,
             evaluation,
             refusals,
             random,
@@ -142,6 +152,7 @@ impl Learner {
         self.average.write(&mut writer);
         self.replay.write(&mut writer);
         self.held_out.write(&mut writer);
+        self.labellers.write(&mut writer);
         self.evaluation.write(&mut writer);
         writer.finish()
     }
@@ -149,12 +160,13 @@ impl Learner {
     /// Predicts the score, then learns from the sample or adds it to the held-out set. The prediction counts in the
     /// evaluation either way.
     pub fn learn(&mut self, sample: &Sample) -> Result<LearnOutcome, SampleRefusal> {
-        let outcome = sample::validate(self.expansion.base().features(), sample)
-            .and_then(|features| self.accept(&sample.job_id, features, sample.ground_truth));
+        let outcome = sample::validate(self.expansion.base().features(), sample).and_then(|features| {
+            self.accept(&sample.job_id, features, sample.ground_truth, &sample.labelled_by)
+        });
         self.count_refusal(outcome)
     }
 
-    /// The same for features in the order of [`BaseModel::features`].
+    /// The same for features in the order of [`BaseModel::features`], with a label of an unknown labeller.
     pub fn learn_row(
         &mut self,
         job: &str,
@@ -162,7 +174,7 @@ impl Learner {
         ground_truth: f64,
     ) -> Result<LearnOutcome, SampleRefusal> {
         let outcome = sample::validate_row(self.expansion.base().features(), features, ground_truth)
-            .and_then(|()| self.accept(job, features.to_owned(), ground_truth));
+            .and_then(|()| self.accept(job, features.to_owned(), ground_truth, ""));
         self.count_refusal(outcome)
     }
 
@@ -176,7 +188,13 @@ impl Learner {
         outcome
     }
 
-    fn accept(&mut self, job: &str, features: Vec<f64>, label: f64) -> Result<LearnOutcome, SampleRefusal> {
+    fn accept(
+        &mut self,
+        job: &str,
+        features: Vec<f64>,
+        label: f64,
+        labelled_by: &str,
+    ) -> Result<LearnOutcome, SampleRefusal> {
         let row = self.expansion.row(&features);
         let prediction = self.predict_row(&row);
         let base = self.expansion.base().output().score(row.base_points);
@@ -186,12 +204,16 @@ impl Learner {
         let job = random::hash(self.options.seed, job);
         let one_in = u64::from(self.options.held_out_one_in);
         let held_out = one_in > 0 && job.is_multiple_of(one_in);
-        let example = Example { job, features, label, row };
+        let labeller = labeller_hash(&self.options, labelled_by);
+        let example = Example { job, labeller, features, label, row };
         if held_out {
-            self.held_out.add(example, &mut self.random);
+            if self.labellers.holds_out(labeller, &mut self.random) {
+                self.held_out.add(example, &mut self.random);
+            }
         } else {
             self.train(example)?;
         }
+        self.labellers.add(labeller, held_out);
         self.samples += 1;
         self.evaluation.add(SamplePredictions { model: prediction, base, label }, &mut self.random);
         Ok(LearnOutcome { prediction, base, held_out })
@@ -224,6 +246,7 @@ impl Learner {
             return Ok(());
         }
         let error = predicted.score - example.label;
+        let noise_factor = noise_factor * self.labellers.noise_factor(example.labeller);
         let observation =
             Observation { coordinates, slope: predicted.slope, error, noise_factor, forgetting };
         self.filter.update(&observation, &self.options)
@@ -267,6 +290,11 @@ impl Learner {
         self.refusals.iter()
     }
 
+    /// Who gave the most recent samples.
+    pub fn labellers(&self) -> LabellerSummary {
+        self.labellers.summary()
+    }
+
     pub fn evaluation(&self) -> Evaluation {
         self.evaluation.evaluation()
     }
@@ -274,12 +302,17 @@ impl Learner {
     /// Compares the model with the base model on the held-out set.
     pub fn gate(&self, limits: &GateLimits) -> GateVerdict {
         let output = self.expansion.base().output();
-        let predict = |example: &Example| SamplePredictions {
-            model: self.predict_row(&example.row),
-            base: output.score(example.row.base_points),
-            label: example.label,
+        let weights = self.held_out.weights();
+        let predict = |example: &Example| HeldOutSample {
+            predictions: SamplePredictions {
+                model: self.predict_row(&example.row),
+                base: output.score(example.row.base_points),
+                label: example.label,
+            },
+            labeller: example.labeller,
+            weight: weights.get(&example.labeller).copied().unwrap_or_default(),
         };
-        let held_out: Vec<SamplePredictions> = self.held_out.examples().iter().map(predict).collect();
-        gate::evaluate(limits, ModelComparison::of(&held_out))
+        let held_out: Vec<HeldOutSample> = self.held_out.examples().iter().map(predict).collect();
+        gate::evaluate(limits, &held_out)
     }
 }

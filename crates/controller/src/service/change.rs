@@ -2,8 +2,10 @@
 
 use vmafx_job::CancelCause;
 use vmafx_queue::Job;
+use vmafx_queue::job::Origin;
 use vmafx_queue::store::{self, LabelTarget, Updated};
 
+use super::labeller::labeller;
 use super::read::no_such_job;
 use super::request::{JobRef, LabelJob, UpdateJob};
 use super::response::StoredLabel;
@@ -51,7 +53,8 @@ impl Service {
                 (LabelTarget::Key { key: check::required_key("idempotency_key", &key)?, submitter }, key)
             }
         };
-        match self.0.store.label(&who.tenant, &target, label).await? {
+        let by = labeller(who, self.origin_for(who, &target).await?.as_ref());
+        match self.0.store.label(&who.tenant, &target, label, &by).await? {
             store::Labelled::NotFound => Err(no_such_job(&name)),
             store::Labelled::Ambiguous => Err(Refusal::Conflict(format!(
                 "several submitters used the idempotency key {:?}: label the job by its id",
@@ -62,6 +65,16 @@ impl Service {
                 check::abbreviated(&name)
             ))),
             store::Labelled::Stored { id, sampled } => Ok(StoredLabel { job: id, sampled }),
+        }
+    }
+
+    /// The origin of a job that the operator labels. That of other callers does not count, so it is not read.
+    async fn origin_for(&self, who: &Identity, target: &LabelTarget) -> Result<Option<Origin>, Refusal> {
+        match target {
+            LabelTarget::Id(id) if who.calls_for_namespaces => {
+                Ok(self.0.store.job(&who.tenant, *id).await?.and_then(|job| job.origin))
+            }
+            _ => Ok(None),
         }
     }
 

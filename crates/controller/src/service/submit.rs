@@ -3,6 +3,7 @@
 use vmafx_job::ScoringRequest;
 use vmafx_queue::store::Submitted;
 
+use super::labeller::labeller;
 use super::request::SubmitJob;
 use super::{Service, check};
 use crate::identity::Identity;
@@ -21,7 +22,8 @@ impl Service {
         who: &Identity,
         job: vmafx_queue::NewJob,
     ) -> Result<Submitted, Refusal> {
-        let job = vmafx_queue::NewJob { submitter: who.subject.clone(), ..job };
+        let labelled_by = job.label.map(|_| labeller(who, job.origin.as_ref())).unwrap_or_default();
+        let job = vmafx_queue::NewJob { submitter: who.subject.clone(), labelled_by, ..job };
         let submitted = self.0.store.submit(&who.tenant, job).await?;
         if !submitted.deduplicated {
             self.0.metrics.submitted(&who.tenant);

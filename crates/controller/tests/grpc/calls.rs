@@ -1,12 +1,12 @@
 //! Each call of the service, from end to end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::refusal::RefusalReason;
 
 use crate::node::{TestNode, clips, get, submit};
-use crate::server::TestServer;
+use crate::server::{OPERATOR, TestServer};
 
 #[tokio::test]
 async fn a_job_goes_from_submission_to_its_score() {
@@ -217,6 +217,35 @@ async fn nodes_are_listed_without_their_sessions() {
     assert!(node.registered_at_ms > 0 && node.last_seen_at_ms >= node.registered_at_ms);
 }
 
+/// Of labels at submission and of later ones.
+#[tokio::test]
+async fn the_operator_labels_for_namespaces_and_everybody_else_for_themselves() {
+    let server = TestServer::start().await;
+    let node = TestNode::register(server.client().await).await;
+    let mut labellers = BTreeMap::new();
+    for (subject, namespace) in [(OPERATOR, "a"), (OPERATOR, "b"), ("anna", "a"), ("anna", "b")] {
+        let mut client = server.client_as("acme", subject).await;
+        let truth = |value| Some(wire::GroundTruth { value, scale: wire::LabelScale::Percent.into() });
+        let origin = wire::ResourceRef { namespace: namespace.into(), ..Default::default() };
+        let job = wire::SubmitJobRequest { origin: Some(origin), ground_truth: truth(1.0), ..clips() };
+        let id = submit(&mut client, job).await;
+        node.complete(&node.pull().await.unwrap(), 80.0).await;
+        let target = Some(wire::label_job_request::Target::JobId(id.clone()));
+        client.label_job(wire::LabelJobRequest { target, ground_truth: truth(2.0) }).await.unwrap();
+        labellers.insert(id, (subject, namespace));
+    }
+    let mut samples = server.client().await.stream_samples(wire::StreamSamplesRequest::default()).await;
+    let stream = samples.as_mut().unwrap().get_mut();
+    let mut names: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    while let Some(item) = stream.message().await.unwrap() {
+        let Some(sample) = item.sample else { continue };
+        names.entry(labellers[&sample.job_id]).or_default().insert(sample.labelled_by);
+    }
+    assert!(names.values().all(|names| names.len() == 1), "{names:?}");
+    assert_eq!(names[&("anna", "a")], names[&("anna", "b")]);
+    assert_eq!(names.into_values().flatten().collect::<BTreeSet<_>>().len(), 3);
+}
+
 #[tokio::test]
 async fn a_label_creates_a_sample() {
     let server = TestServer::start().await;
@@ -234,12 +263,14 @@ async fn a_label_creates_a_sample() {
 
     let mut samples =
         client.stream_samples(wire::StreamSamplesRequest::default()).await.unwrap().into_inner();
-    let mut values = Vec::new();
+    let (mut values, mut labellers) = (Vec::new(), BTreeSet::new());
     let mut last = None;
     while let Some(item) = samples.message().await.unwrap() {
         values.extend(item.sample.as_ref().map(|sample| sample.ground_truth));
+        labellers.extend(item.sample.as_ref().map(|sample| sample.labelled_by.clone()));
         last = Some(item);
     }
     assert_eq!(values, [50.0, 75.0]);
+    assert!(labellers.len() == 1 && labellers.iter().all(|name| name.len() == 32), "{labellers:?}");
     assert_eq!(last.unwrap().sample, None, "the last item marks the end of the stored samples");
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, broadcast};
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Attempt, JobUpdate, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label, Labeller};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::store::{
@@ -92,8 +92,14 @@ impl Store for CountingStore {
         self.inner.update(tenant, id, update).await
     }
 
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
-        self.inner.label(tenant, target, label).await
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+        by: &Labeller,
+    ) -> StoreResult<Labelled> {
+        self.inner.label(tenant, target, label, by).await
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {

@@ -266,6 +266,9 @@ impl TestServer {
 
 pub(crate) type Client = VmafxControllerClient<InterceptedService<Channel, CallerName>>;
 
+/// The subject of the operator.
+pub(crate) const OPERATOR: &str = "operator";
+
 /// The subject of callers that do not name one.
 const SUBJECT: &str = "test";
 
@@ -292,7 +295,8 @@ fn trusting_gate(mut request: Request<()>) -> Result<Request<()>, Status> {
     if let Some((tenant, subject)) = named("x-test-tenant").zip(named("x-test-subject")) {
         let tenant = TenantId::new(tenant).unwrap();
         let roles = Roles::of(&Role::ALL);
-        let identity = Identity { tenant, subject: subject.to_owned(), roles, calls_for_namespaces: false };
+        let (subject, calls_for_namespaces) = (subject.to_owned(), subject == OPERATOR);
+        let identity = Identity { tenant, subject, roles, calls_for_namespaces };
         request.extensions_mut().insert(identity);
     }
     Ok(request)

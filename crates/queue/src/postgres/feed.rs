@@ -21,6 +21,7 @@ use super::lives::{LIFE, Lives};
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
 use crate::ids::{JobId, TenantId};
+use crate::job::Labeller;
 use crate::store::{Changes, Cursor, Sample, Samples, StoreError, StoreResult};
 
 /// Every row starts with the transaction and the id of the change, and the newest removed sample.
@@ -55,7 +56,7 @@ const CHANGES: &str = feed!(
 );
 /// No sample at or before the newest removed one is left, and none can appear there.
 const SAMPLES: &str = feed!(
-    "j.job_id, j.features, j.label, j.node_labels",
+    "j.job_id, j.features, j.label, j.labelled_by, j.node_labels",
     "vmafx.samples",
     "$3::bigint",
     "SELECT r.change_xid, r.id FROM vmafx.samples_removed r WHERE r.tenant_id = $1"
@@ -248,6 +249,7 @@ fn sample(row: &Row) -> StoreResult<Sample> {
         job: JobId(reader.next()?),
         features: reader.value()?,
         label: reader.next()?,
+        labelled_by: Labeller::new(reader.next::<String>()?),
         node_labels: reader.value()?,
     })
 }

@@ -8,7 +8,7 @@ use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, text};
 use super::tenant_changes::TenantChanges;
 use crate::ids::{JobId, TenantId};
-use crate::job::Label;
+use crate::job::{Label, Labeller};
 use crate::store::{LabelTarget, Labelled, StoreResult};
 
 /// Selects a job by its id or by its key: that of the submitter, or else the only one.
@@ -33,7 +33,7 @@ macro_rules! selected {
 const LABEL: &str = concat!(
     "
 UPDATE vmafx.jobs AS job SET
-    label = $5, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
+    label = $5, labelled_by = $7, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id()
 WHERE ",
     selected!("job"),
     " AND job.status NOT IN ('failed', 'cancelled')
@@ -44,8 +44,8 @@ RETURNING job.id"
 /// because a statement that waited for a concurrent report does not see the end of the attempt.
 const SAMPLE: &str = concat!(
     "
-INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
-SELECT $1, j.id, j.features, $5, a.node_labels, $6
+INSERT INTO vmafx.samples (tenant_id, job_id, features, label, labelled_by, node_labels, created_at)
+SELECT $1, j.id, j.features, $5, $7, a.node_labels, $6
 FROM vmafx.jobs j JOIN vmafx.job_attempts a ON a.job_id = j.id AND a.attempt = j.attempt
 WHERE ",
     selected!("j"),
@@ -66,13 +66,14 @@ impl Shared {
         tenant: &TenantId,
         target: &LabelTarget,
         label: Label,
+        by: &Labeller,
     ) -> StoreResult<Labelled> {
         let (id, key, submitter): (Option<Uuid>, Option<&str>, String) = match target {
             LabelTarget::Id(id) => (Some(id.0), None, String::new()),
             LabelTarget::Key { key, submitter } => (None, Some(key.as_str()), text(submitter)),
         };
-        let (value, now) = (label.value(), self.clock.now().0);
-        let values: [Value<'_>; 6] = [&tenant.as_str(), &id, &key, &submitter, &value, &now];
+        let (value, now, by) = (label.value(), self.clock.now().0, text(by.as_str()));
+        let values: [Value<'_>; 7] = [&tenant.as_str(), &id, &key, &submitter, &value, &now, &by];
         let calls: [Call<'_>; 2] = [(LABEL, &values), (SAMPLE, &values)];
         let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Write, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else {

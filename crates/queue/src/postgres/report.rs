@@ -59,8 +59,8 @@ WITH reports AS (
     DELETE FROM vmafx.node_faults AS f USING j
     WHERE f.tenant_id = $1 AND f.node_id = j.node AND j.status = 'completed'
 ), sampled AS (
-    INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
-    SELECT $1, j.id, j.features, j.label, ended.node_labels, $12
+    INSERT INTO vmafx.samples (tenant_id, job_id, features, label, labelled_by, node_labels, created_at)
+    SELECT $1, j.id, j.features, j.label, j.labelled_by, ended.node_labels, $12
     FROM j JOIN ended ON ended.job_id = j.id
     WHERE j.status = 'completed' AND j.label IS NOT NULL
     RETURNING job_id
@@ -98,8 +98,8 @@ WITH locked AS (
 ), scored AS (
     DELETE FROM vmafx.node_faults AS f USING j WHERE f.tenant_id = $1 AND f.node_id = j.node
 ), sampled AS (
-    INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
-    SELECT $1, j.id, j.features, j.label, ended.node_labels, $8
+    INSERT INTO vmafx.samples (tenant_id, job_id, features, label, labelled_by, node_labels, created_at)
+    SELECT $1, j.id, j.features, j.label, j.labelled_by, ended.node_labels, $8
     FROM j JOIN ended ON ended.job_id = j.id
     WHERE j.label IS NOT NULL
     RETURNING job_id

@@ -22,14 +22,18 @@ use vmafx_job::ScoringRequest;
 const INSERT: &str = "
 INSERT INTO vmafx.jobs (
     id, tenant_id, status, backend, priority, created_at, updated_at, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest)
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
+    labelled_by)
 SELECT id, $1, 'pending', backend, priority, $2, $2, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
+    labelled_by
 FROM unnest(
     $3::uuid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::float8[],
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[], $15::text[], $16::bytea[])
+    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[], $15::text[], $16::bytea[],
+    $17::text[])
 AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest)
+    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
+    labelled_by)
 -- Keys from before keys had submitters are known to all of them.
 WHERE new.idempotency_key IS NULL OR NOT EXISTS (
     SELECT FROM vmafx.jobs old
@@ -65,7 +69,7 @@ impl BatchOperation for Submits {
         );
         let keys: Vec<&str> = jobs.iter().filter_map(|job| Some(job.key.as_ref()?.as_str())).collect();
         let (tenant_id, c) = (tenant.as_str(), &columns);
-        let insert: [Value<'_>; 16] = [
+        let insert: [Value<'_>; 17] = [
             &tenant_id,
             &created_at.0,
             &c.id,
@@ -82,6 +86,7 @@ impl BatchOperation for Submits {
             &c.spec,
             &c.submitter,
             &c.digest,
+            &c.labelled_by,
         ];
         let existing: [Value<'_>; 2] = [&tenant_id, &keys];
         let calls: [Call<'_>; 2] = [(INSERT, &insert), (EXISTING_KEYS, &existing)];
@@ -179,6 +184,7 @@ struct SubmitColumns<'a> {
     spec: Vec<Json<&'a ScoringRequest>>,
     submitter: Vec<String>,
     digest: Vec<Option<Vec<u8>>>,
+    labelled_by: Vec<String>,
 }
 
 impl<'a> SubmitColumns<'a> {
@@ -200,6 +206,7 @@ impl<'a> SubmitColumns<'a> {
             columns.spec.push(Json(&job.scoring));
             columns.submitter.push(text(&job.submitter));
             columns.digest.push(job.key.as_ref().map(|_| digest_of(job).to_vec()));
+            columns.labelled_by.push(text(job.labelled_by.as_str()));
         }
         columns
     }

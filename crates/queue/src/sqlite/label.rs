@@ -8,7 +8,7 @@ use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
 use crate::StoreResult;
 use crate::ids::TenantId;
-use crate::job::Label;
+use crate::job::{Label, Labeller};
 use crate::store::{LabelTarget, Labelled};
 use crate::transition::State;
 
@@ -18,6 +18,7 @@ pub(super) fn label(
     tenant: &TenantId,
     target: &LabelTarget,
     label: Label,
+    by: &Labeller,
 ) -> StoreResult<Labelled> {
     let found = match target {
         LabelTarget::Id(id) => rows::by_id(tx.connection, tenant, *id)?,
@@ -33,6 +34,7 @@ pub(super) fn label(
         return Ok(Labelled::Over);
     }
     row.label = Some(label.value());
+    by.as_str().clone_into(&mut row.labelled_by);
     tx.store(&mut row)?;
     Ok(Labelled::Stored { id: row.id, sampled: sample(tx, &row)? })
 }
@@ -44,8 +46,8 @@ pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> StoreResult<bool>
     let seq = tx.next_sample();
     tx.connection
         .prepare_cached(
-            "INSERT INTO samples (seq, tenant, job, features, label, node_labels, created_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO samples (seq, tenant, job, features, label, node_labels, created_at, labelled_by) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             seq,
@@ -54,7 +56,8 @@ pub(super) fn sample(tx: &mut UnitOfWork<'_>, row: &JobRow) -> StoreResult<bool>
             result.features,
             ExactFloat(label),
             labels,
-            tx.now.0
+            tx.now.0,
+            row.labelled_by
         ])?;
     tx.state.pending.sampled(&row.tenant);
     Ok(true)

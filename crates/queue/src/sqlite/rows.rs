@@ -47,6 +47,7 @@ pub(super) struct JobRow {
     pub(super) lease: Option<StoredLease>,
     pub(super) failure_reason: FailureReason,
     pub(super) label: Option<f64>,
+    pub(super) labelled_by: String,
     pub(super) result: Option<StoredResult>,
     pub(super) node: Option<String>,
     pub(super) error: String,

@@ -7,6 +7,7 @@ use super::cursor::{self, CursorFeed};
 use super::error::corrupt;
 use super::exact::ExactFloat;
 use crate::ids::{JobId, TenantId};
+use crate::job::Labeller;
 use crate::store::{Sample, Samples};
 use crate::{StoreError, StoreResult};
 
@@ -30,7 +31,7 @@ pub(super) fn samples(
         after
     };
     let mut statement = connection.prepare_cached(
-        "SELECT seq, job, features, label, node_labels FROM samples INDEXED BY samples_tenant \
+        "SELECT seq, job, features, label, node_labels, labelled_by FROM samples INDEXED BY samples_tenant \
          WHERE tenant = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
     let mut rows = statement.query(params![tenant.as_str(), after, limit])?;
@@ -52,6 +53,7 @@ fn sample(row: &rusqlite::Row<'_>) -> StoreResult<Sample> {
         job,
         features: serde_json::from_str(text(2)?).map_err(broken)?,
         label: row.get::<_, ExactFloat>(3)?.0,
+        labelled_by: Labeller::new(row.get::<_, String>(5)?),
         node_labels: serde_json::from_str(text(4)?).map_err(broken)?,
     })
 }

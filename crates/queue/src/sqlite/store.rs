@@ -17,7 +17,7 @@ use super::{
     sessions, space, stats, submit, sweep, update,
 };
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
-use crate::job::{Attempt, Job, JobUpdate, Label, NewJob};
+use crate::job::{Attempt, Job, JobUpdate, Label, Labeller, NewJob};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use crate::notification::Notification;
 use crate::store::{
@@ -81,9 +81,15 @@ impl Store for SqliteStore {
         Ok(Some(Updated { job, changed }))
     }
 
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
-        let (tenant, target) = (tenant.clone(), target.clone());
-        self.writer.write_new(move |tx| label::label(tx, &tenant, &target, label)).await
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+        by: &Labeller,
+    ) -> StoreResult<Labelled> {
+        let (tenant, target, by) = (tenant.clone(), target.clone(), by.clone());
+        self.writer.write_new(move |tx| label::label(tx, &tenant, &target, label, &by)).await
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {

@@ -57,6 +57,7 @@ pub(super) fn submit(
         lease: None,
         failure_reason: FailureReason::Unspecified,
         label: job.label.map(crate::job::Label::value),
+        labelled_by: job.labelled_by.as_str().to_owned(),
         result: None,
         node: None,
         error: String::new(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Cursor;
 use crate::clock::Timestamp;
 use crate::ids::{JobId, TenantId};
-use crate::job::Job;
+use crate::job::{Job, Labeller};
 use crate::node::{Capability, Node};
 use crate::quarantine::Quarantine;
 
@@ -128,6 +128,8 @@ pub struct Sample {
     pub features: BTreeMap<String, f64>,
     /// Between 0 and 100.
     pub label: f64,
+    /// Who gave the label.
+    pub labelled_by: Labeller,
     /// Labels of the node that scored the job, as they were during the attempt.
     pub node_labels: BTreeMap<String, String>,
 }

@@ -1,5 +1,6 @@
 //! Labels and samples.
 
+use vmafx_queue::job::Labeller;
 use vmafx_queue::store::{Filter, Labelled, Sample, StoreError};
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId};
@@ -8,7 +9,8 @@ use crate::support::build::{by_key, job, node, pairs, percent, score};
 use crate::support::fixture::Fixture;
 
 fn sample(job: JobId, features: f64, label: f64) -> Sample {
-    Sample { job, features: pairs([("vmaf", features)]), label, node_labels: pairs([]) }
+    let labelled_by = Labeller::default();
+    Sample { job, features: pairs([("vmaf", features)]), label, labelled_by, node_labels: pairs([]) }
 }
 
 fn stored(id: JobId, sampled: bool) -> Labelled {
@@ -85,7 +87,7 @@ pub(crate) async fn a_failed_or_cancelled_job_cannot_be_labelled(q: Fixture) {
 pub(crate) async fn a_job_can_be_labelled_by_its_key(q: Fixture) {
     let id = q.submit(job().key("clip 7")).await;
     assert_eq!(
-        q.store.label(&q.tenant, &by_key("clip 7", ""), percent(40.0)).await.unwrap(),
+        q.store.label(&q.tenant, &by_key("clip 7", ""), percent(40.0), &Labeller::default()).await.unwrap(),
         stored(id, false)
     );
     assert_eq!(q.job(id).await.label, Some(percent(40.0)));
@@ -93,7 +95,7 @@ pub(crate) async fn a_job_can_be_labelled_by_its_key(q: Fixture) {
 
 pub(crate) async fn a_key_means_the_job_of_the_caller_or_else_the_only_one(q: Fixture) {
     let label = async |submitter: &str| {
-        q.store.label(&q.tenant, &by_key("k", submitter), percent(4.0)).await.unwrap()
+        q.store.label(&q.tenant, &by_key("k", submitter), percent(4.0), &Labeller::default()).await.unwrap()
     };
     let alices = q.submit(job().key("k").submitter("alice")).await;
     assert_eq!(label("carol").await, stored(alices, false), "nobody else used the key");
@@ -106,7 +108,10 @@ pub(crate) async fn a_key_means_the_job_of_the_caller_or_else_the_only_one(q: Fi
 pub(crate) async fn a_job_that_is_not_there_cannot_be_labelled(q: Fixture) {
     q.submit(job().key("known")).await;
     let unknown = by_key("unknown", "");
-    assert_eq!(q.store.label(&q.tenant, &unknown, percent(1.0)).await.unwrap(), Labelled::NotFound);
+    assert_eq!(
+        q.store.label(&q.tenant, &unknown, percent(1.0), &Labeller::default()).await.unwrap(),
+        Labelled::NotFound
+    );
     assert_eq!(q.label(JobId(uuid::Uuid::from_u128(7)), 1.0).await, Labelled::NotFound);
 }
 
@@ -137,6 +142,23 @@ pub(crate) async fn a_sample_has_the_labels_of_the_node_that_scored_it(q: Fixtur
     let first = (lost.id, pairs([("gpu", "h100".to_owned())]));
     let second = (taken.id, pairs([("gpu", "a100".to_owned()), ("zone", "b".to_owned())]));
     assert_eq!(labels, [first, second]);
+}
+
+/// The label at submission, a later one, one of a job that is completed, and one of an attempt that reports late.
+pub(crate) async fn a_sample_names_who_gave_its_label(q: Fixture) {
+    let node = q.node("n").await;
+    let first = node.holds(job().label(10.0).labelled_by("anna")).await;
+    node.complete(&first).await;
+    let second = node.holds(job().label(10.0).labelled_by("anna")).await;
+    q.labelled_by("ben", second.id, 20.0).await;
+    node.complete(&second).await;
+    q.labelled_by("carl", second.id, 30.0).await;
+    let late = node.holds(job().label(40.0).labelled_by("anna")).await;
+    q.lose_leases(&[]).await;
+    node.complete(&late).await;
+    let found: Vec<_> = q.all_samples().await.into_iter().map(|it| (it.label, it.labelled_by)).collect();
+    let expected = [(10.0, "anna"), (20.0, "ben"), (30.0, "carl"), (40.0, "anna")];
+    assert_eq!(found, expected.map(|(label, who)| (label, Labeller::new(who))));
 }
 
 pub(crate) async fn samples_come_in_pages_that_continue_where_they_ended(q: Fixture) {

@@ -2,6 +2,7 @@
 
 use vmafx_job::CancelCause;
 use vmafx_queue::StoreError;
+use vmafx_queue::job::Labeller;
 use vmafx_queue::node::{Heartbeat, Report};
 use vmafx_queue::store::{Filter, Retention, Submitted};
 use vmafx_queue::transition::State;
@@ -81,7 +82,7 @@ pub(crate) async fn a_closed_store_says_so(q: Fixture) {
     closed("jobs", store.jobs(whose, &Filter::default(), &first(1)).await.err());
     closed("cancel", store.cancel(whose, id, CancelCause::Requested, "x").await.err());
     let target = vmafx_queue::store::LabelTarget::Id(id);
-    closed("label", store.label(whose, &target, percent(1.0)).await.err());
+    closed("label", store.label(whose, &target, percent(1.0), &Labeller::default()).await.err());
     closed("register", store.register(whose, crate::support::build::node("m").0).await.err());
     closed("heartbeat", store.heartbeat(whose, &node.who, Heartbeat::default()).await.err());
     closed("claim", store.claim(whose, &node.who, &[], None).await.err());

@@ -1,6 +1,7 @@
 //! A tenant sees nothing of any other tenant.
 
 use vmafx_job::CancelCause;
+use vmafx_queue::job::Labeller;
 use vmafx_queue::node::HeartbeatReply;
 use vmafx_queue::store::{Claim, Filter, Labelled, Released};
 
@@ -20,7 +21,8 @@ pub(crate) async fn a_job_of_another_tenant_is_not_there(q: Fixture) {
     assert_eq!(other.store.cancel(&other.tenant, id, CancelCause::Requested, "x").await.unwrap(), None);
     assert_eq!(other.label(id, 1.0).await, Labelled::NotFound);
     let of_key = by_key("k", "");
-    assert_eq!(other.store.label(&other.tenant, &of_key, percent(1.0)).await.unwrap(), Labelled::NotFound);
+    let labelled = other.store.label(&other.tenant, &of_key, percent(1.0), &Labeller::default()).await;
+    assert_eq!(labelled.unwrap(), Labelled::NotFound);
     assert_eq!(q.job(id).await, before);
 }
 

@@ -102,7 +102,7 @@ async fn every_change_of_a_job_is_announced() {
     store.report(&whose, &who, done(&taken)).await.unwrap();
     channel.until("/changed", true.into()).await;
     let label = vmafx_queue::job::Label::percent(5.0).unwrap();
-    store.label(&whose, &LabelTarget::Id(id), label).await.unwrap();
+    store.label(&whose, &LabelTarget::Id(id), label, &vmafx_queue::job::Labeller::default()).await.unwrap();
     channel.until("/sampled", true.into()).await;
     let id = store.submit(&whose, job("cpu")).await.unwrap().id;
     channel.until("/work/cpu", 1.into()).await;

@@ -102,7 +102,15 @@ async fn a_sample_that_commits_late_is_not_skipped() {
     slow.run(&sample(1)).await;
     let quick = cycle(&*store, &whose, &who).await;
     let label = vmafx_queue::job::Label::percent(5.0).unwrap();
-    store.label(&whose, &vmafx_queue::store::LabelTarget::Id(quick), label).await.unwrap();
+    store
+        .label(
+            &whose,
+            &vmafx_queue::store::LabelTarget::Id(quick),
+            label,
+            &vmafx_queue::job::Labeller::default(),
+        )
+        .await
+        .unwrap();
 
     let held_back = store.samples(&whose, "", 10).await.unwrap();
     assert_eq!(held_back.samples.len(), 0);
@@ -159,7 +167,15 @@ async fn an_open_transaction_of_somebody_else_delays_nothing(#[case] neighbour: 
     let start = store.position(&whose).await.unwrap();
     let done = cycle(&*store, &whose, &who).await;
     let label = vmafx_queue::job::Label::percent(5.0).unwrap();
-    store.label(&whose, &vmafx_queue::store::LabelTarget::Id(done), label).await.unwrap();
+    store
+        .label(
+            &whose,
+            &vmafx_queue::store::LabelTarget::Id(done),
+            label,
+            &vmafx_queue::job::Labeller::default(),
+        )
+        .await
+        .unwrap();
     assert_eq!(ids(&store.changes(&whose, &start, 10).await.unwrap()), [done]);
     assert_eq!(store.samples(&whose, "", 10).await.unwrap().samples.len(), 1);
     idle.run("ROLLBACK").await;

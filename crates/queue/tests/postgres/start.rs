@@ -47,7 +47,8 @@ async fn many_may_migrate_at_once() {
 /// Takes back what the migrations after the third did.
 const UNDO_TO_VERSION_3: &str = "
 DROP INDEX vmafx.jobs_key;
-ALTER TABLE vmafx.jobs DROP COLUMN submitter, DROP COLUMN request_digest, DROP COLUMN cancel_cause;
+ALTER TABLE vmafx.samples DROP COLUMN labelled_by;
+ALTER TABLE vmafx.jobs DROP COLUMN labelled_by, DROP COLUMN submitter, DROP COLUMN request_digest, DROP COLUMN cancel_cause;
 CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL;
 DROP TABLE vmafx.lives;
 ALTER TABLE vmafx.meta DROP COLUMN settled_xid, DROP COLUMN clock_shift;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Label, Origin};
+use vmafx_queue::job::{Label, Labeller, Origin};
 use vmafx_queue::node::{Credentials, Heartbeat};
 use vmafx_queue::postgres::PostgresStore;
 use vmafx_queue::store::{Filter, LabelTarget, Page, Reported};
@@ -115,7 +115,12 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
     store.report(whose, who, done(&taken)).await.unwrap();
     assert_eq!(store.report(whose, who, done(&taken)).await.unwrap(), Reported::Repeated);
     store
-        .label(whose, &LabelTarget::Key { key, submitter: String::new() }, Label::percent(1.0).unwrap())
+        .label(
+            whose,
+            &LabelTarget::Key { key, submitter: String::new() },
+            Label::percent(1.0).unwrap(),
+            &Labeller::default(),
+        )
         .await
         .unwrap();
     let cancelled = store.submit(whose, job("cuda")).await.unwrap().id;

@@ -55,6 +55,8 @@ async fn the_file_and_a_directory_that_is_made_are_for_its_owner_only() {
 
 /// Takes back all migrations but the first.
 const UNDO_TO_VERSION_1: &str = "
+ALTER TABLE jobs DROP COLUMN labelled_by;
+ALTER TABLE samples DROP COLUMN labelled_by;
 DROP INDEX jobs_key;
 ALTER TABLE jobs DROP COLUMN submitter;
 ALTER TABLE jobs DROP COLUMN request_digest;
@@ -112,7 +114,7 @@ async fn a_newer_schema_is_left_alone() {
     change.pragma_update(None, "user_version", 99).unwrap();
     drop(change);
     let error = fixture.try_open(fixture.file()).unwrap_err().to_string();
-    assert!(error.contains("has version 99, this program supports 8: start the newer program"), "{error}");
+    assert!(error.contains("has version 99, this program supports 9: start the newer program"), "{error}");
 }
 
 #[tokio::test]

@@ -118,7 +118,8 @@ async fn a_cursor_of_an_earlier_version_is_good_until_the_first_opening_by_this_
     store.close().await;
     let file = rusqlite::Connection::open(fixture.file()).unwrap();
     file.execute_batch(
-        "DROP INDEX jobs_key; ALTER TABLE jobs DROP COLUMN submitter; ALTER TABLE jobs DROP COLUMN request_digest;
+        "ALTER TABLE jobs DROP COLUMN labelled_by; ALTER TABLE samples DROP COLUMN labelled_by;
+         DROP INDEX jobs_key; ALTER TABLE jobs DROP COLUMN submitter; ALTER TABLE jobs DROP COLUMN request_digest;
          CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
          DROP TABLE lives; PRAGMA user_version = 6",
     )

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
-use vmafx_queue::job::{Label, Origin};
+use vmafx_queue::job::{Label, Labeller, Origin};
 use vmafx_queue::node::{Capability, NewNode};
 use vmafx_queue::store::{Filter, LabelTarget, Page};
 use vmafx_queue::transition::State;
@@ -98,6 +98,11 @@ impl JobBuilder {
 
     pub(crate) fn label(mut self, value: f64) -> Self {
         self.0.label = Some(percent(value));
+        self
+    }
+
+    pub(crate) fn labelled_by(mut self, who: &str) -> Self {
+        self.0.labelled_by = Labeller::new(who);
         self
     }
 

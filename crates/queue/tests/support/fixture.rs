@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
-use vmafx_queue::job::{Attempt, JobUpdate};
+use vmafx_queue::job::{Attempt, JobUpdate, Labeller};
 use vmafx_queue::node::Heartbeat;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
@@ -121,7 +121,12 @@ impl Fixture {
     }
 
     pub(crate) async fn label(&self, id: JobId, value: f64) -> Labelled {
-        self.store.label(&self.tenant, &LabelTarget::Id(id), percent(value)).await.unwrap()
+        self.labelled_by("", id, value).await
+    }
+
+    pub(crate) async fn labelled_by(&self, who: &str, id: JobId, value: f64) -> Labelled {
+        let (target, by) = (LabelTarget::Id(id), Labeller::new(who));
+        self.store.label(&self.tenant, &target, percent(value), &by).await.unwrap()
     }
 
     pub(crate) async fn explained(&self, id: JobId) -> Explained {

@@ -203,6 +203,7 @@ impl Queue {
             job: entry.job.id,
             features: result.features.clone(),
             label: label.value(),
+            labelled_by: entry.request.labelled_by.clone(),
             node_labels: entry.node_labels.clone(),
         };
         let number = self.count();

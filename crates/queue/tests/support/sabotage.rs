@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio::sync::broadcast;
 use tokio::task::yield_now;
 use vmafx_job::CancelCause;
-use vmafx_queue::job::{Attempt, JobUpdate, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label, Labeller};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::policy::Policy;
@@ -183,8 +183,14 @@ impl Store for Sabotage {
         }))
     }
 
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
-        self.inner.label(tenant, target, label).await
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+        by: &Labeller,
+    ) -> StoreResult<Labelled> {
+        self.inner.label(tenant, target, label, by).await
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {

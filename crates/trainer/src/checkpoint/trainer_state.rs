@@ -96,7 +96,12 @@ mod tests {
 
     fn state() -> TrainerState {
         let mut fingerprints = Fingerprints::default();
-        fingerprints.add(&Sample { job_id: "j".into(), features: BTreeMap::new(), ground_truth: 3.0 });
+        fingerprints.add(&Sample {
+            job_id: "j".into(),
+            features: BTreeMap::new(),
+            ground_truth: 3.0,
+            labelled_by: String::new(),
+        });
         fingerprints.expect_all_again();
         TrainerState {
             cursor: "store.s7".into(),

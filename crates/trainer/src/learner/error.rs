@@ -6,7 +6,7 @@ pub enum LearnerError {
     Option { option: &'static str, rule: &'static str },
     #[error("the base model {model} cannot be trained: {problem}")]
     Base { model: String, problem: String },
-    #[error("the saved learner has format version {found}, and this program reads version {expected}")]
+    #[error("the saved learner has format version {found}, and this program reads versions up to {expected}")]
     Version { found: u32, expected: u32 },
     /// Both values are digests of base models.
     #[error("the saved learner was trained on the base model {found}, not on {expected}")]

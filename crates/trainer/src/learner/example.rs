@@ -1,49 +1,63 @@
 //! The samples that a learner keeps: the replay buffer and the held-out set.
 //!
-//! A new label of a job that is kept replaces the old one.
+//! A new label of a job that is kept replaces the old one of the same labeller. Nobody replaces the label of another one.
+
+mod held_out;
 
 use std::collections::HashMap;
 
 use super::expansion::{DesignRow, KernelExpansion};
-use super::random::SplitMix64;
+use super::random::{self, SplitMix64};
 use super::sample::validate_row;
 use super::state::{StateReader, StateWriter, damaged};
 use super::{LearnerError, LearnerOptions};
+
+pub(super) use self::held_out::HeldOutSet;
+
+/// Identifies a labeller within one run.
+pub(super) fn labeller_hash(options: &LearnerOptions, name: &str) -> u64 {
+    random::hash(options.seed, name)
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Example {
     /// Hash of the job's id.
     pub(super) job: u64,
+    /// Hash of the name of who gave the label.
+    pub(super) labeller: u64,
     pub(super) features: Vec<f64>,
     pub(super) label: f64,
     /// Derived from the features, so it is not saved.
     pub(super) row: DesignRow,
 }
 
-/// Examples with an index by job.
+/// Job and labeller.
+type ExampleKey = (u64, u64);
+
+/// Examples with an index by job and labeller.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ExampleStore {
     examples: Vec<Example>,
-    index_by_job: HashMap<u64, usize>,
+    index_by_key: HashMap<ExampleKey, usize>,
 }
 
 impl ExampleStore {
     fn put(&mut self, index: usize, example: Example) {
-        self.index_by_job.insert(example.job, index);
+        self.index_by_key.insert(example.key(), index);
         if index < self.examples.len() {
             let old = std::mem::replace(&mut self.examples[index], example);
-            // If the job replaced itself, its index entry is the one that was just inserted.
-            if self.index_by_job.get(&old.job) == Some(&index) && self.examples[index].job != old.job {
-                self.index_by_job.remove(&old.job);
+            // If the example replaced itself, its index entry is the one that was just inserted.
+            if self.index_by_key.get(&old.key()) == Some(&index) && self.examples[index].key() != old.key() {
+                self.index_by_key.remove(&old.key());
             }
         } else {
             self.examples.push(example);
         }
     }
 
-    /// Replaces the example of the same job; returns the new example if there is none.
+    /// Replaces the example of the same job and labeller; returns the new example if there is none.
     fn replace(&mut self, example: Example) -> Option<Example> {
-        match self.index_by_job.get(&example.job) {
+        match self.index_by_key.get(&example.key()) {
             Some(&index) => {
                 self.examples[index] = example;
                 None
@@ -53,8 +67,9 @@ impl ExampleStore {
     }
 
     fn from_list(examples: Vec<Example>) -> Self {
-        let index_by_job = examples.iter().enumerate().map(|(index, example)| (example.job, index)).collect();
-        Self { examples, index_by_job }
+        let index_by_key =
+            examples.iter().enumerate().map(|(index, example)| (example.key(), index)).collect();
+        Self { examples, index_by_key }
     }
 }
 
@@ -106,70 +121,38 @@ impl ReplayBuffer {
         expansion: &KernelExpansion,
         reader: &mut StateReader<'_>,
     ) -> Result<Self, LearnerError> {
-        let mut examples = Example::list(expansion, reader)?;
+        let mut examples = Example::list(options, expansion, reader)?;
         examples.drain(..examples.len().saturating_sub(options.replay_capacity));
         Ok(Self { store: ExampleStore::from_list(examples), ..Self::new(options) })
     }
 }
 
-/// A reservoir: a uniform random sample of all held-out samples.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct HeldOutSet {
-    store: ExampleStore,
-    /// Number of samples that were offered to the reservoir.
-    count: u64,
-    capacity: usize,
-}
-
-impl HeldOutSet {
-    pub(super) fn new(options: &LearnerOptions) -> Self {
-        Self { store: ExampleStore::default(), count: 0, capacity: options.held_out_capacity }
-    }
-
-    pub(super) fn add(&mut self, example: Example, random: &mut SplitMix64) {
-        let Some(example) = self.store.replace(example) else { return };
-        self.count += 1;
-        if let Some(index) = random.reservoir_index(self.count, self.capacity) {
-            self.store.put(index, example);
-        }
-    }
-
-    pub(super) fn examples(&self) -> &[Example] {
-        &self.store.examples
-    }
-
-    pub(super) fn write(&self, writer: &mut StateWriter) {
-        writer.unsigned(self.count);
-        writer.count(self.store.examples.len());
-        self.store.examples.iter().for_each(|example| example.write(writer));
-    }
-
-    pub(super) fn read(
-        options: &LearnerOptions,
-        expansion: &KernelExpansion,
-        reader: &mut StateReader<'_>,
-    ) -> Result<Self, LearnerError> {
-        let count = reader.counter()?;
-        let mut examples = Example::list(expansion, reader)?;
-        examples.truncate(options.held_out_capacity);
-        Ok(Self { store: ExampleStore::from_list(examples), count, ..Self::new(options) })
-    }
-}
-
 impl Example {
+    fn key(&self) -> ExampleKey {
+        (self.job, self.labeller)
+    }
+
     fn write(&self, writer: &mut StateWriter) {
         writer.unsigned(self.job);
+        writer.unsigned(self.labeller);
         writer.numbers(&self.features);
         writer.number(self.label);
     }
 
-    fn list(expansion: &KernelExpansion, reader: &mut StateReader<'_>) -> Result<Vec<Self>, LearnerError> {
+    fn list(
+        options: &LearnerOptions,
+        expansion: &KernelExpansion,
+        reader: &mut StateReader<'_>,
+    ) -> Result<Vec<Self>, LearnerError> {
         let names = expansion.base().features();
-        reader.list(names.len() + 2, |reader| {
-            let (job, features, label) = (reader.unsigned()?, reader.numbers(names.len())?, reader.number()?);
+        let has_labellers = reader.has_labellers();
+        reader.list(names.len() + 2 + usize::from(has_labellers), |reader| {
+            let job = reader.unsigned()?;
+            let labeller = if has_labellers { reader.unsigned()? } else { labeller_hash(options, "") };
+            let (features, label) = (reader.numbers(names.len())?, reader.number()?);
             validate_row(names, &features, label).map_err(|refusal| damaged(refusal.to_string()))?;
             let row = expansion.row(&features);
-            Ok(Self { job, features, label, row })
+            Ok(Self { job, labeller, features, label, row })
         })
     }
 }
@@ -181,6 +164,7 @@ mod tests {
     fn example(job: u64, label: f64) -> Example {
         Example {
             job,
+            labeller: 0,
             features: vec![0.5],
             label,
             row: DesignRow { base_points: 1.0, coordinates: vec![1.0] },
@@ -198,7 +182,7 @@ mod tests {
             ReplayBuffer::new(&LearnerOptions { replay_capacity: 3, ..LearnerOptions::default() });
         (0..5_u32).for_each(|job| replay.push(example(job.into(), job.into())));
         assert_eq!(labels(&replay), [2.0, 3.0, 4.0]);
-        assert_eq!(replay.store.index_by_job.len(), 3);
+        assert_eq!(replay.store.index_by_key.len(), 3);
     }
 
     #[test]
@@ -214,19 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn held_out_samples_are_bounded_and_relabelled_too() {
-        let mut held_out =
-            HeldOutSet::new(&LearnerOptions { held_out_capacity: 10, ..LearnerOptions::default() });
-        let mut random = SplitMix64::new(3);
-        (0..1000_u32).for_each(|job| held_out.add(example(job.into(), 1.0), &mut random));
-        assert_eq!(
-            (held_out.examples().len(), held_out.store.index_by_job.len(), held_out.count),
-            (10, 10, 1000)
-        );
-        let kept = held_out.examples()[4].job;
-        held_out.add(example(kept, 77.0), &mut random);
-        assert_eq!((held_out.examples()[4].label, held_out.count), (77.0, 1000));
-        assert!(held_out.examples().iter().any(|example| example.job > 500), "only early jobs were kept");
+    fn nobody_replaces_the_label_of_another_labeller() {
+        let mut replay =
+            ReplayBuffer::new(&LearnerOptions { replay_capacity: 3, ..LearnerOptions::default() });
+        replay.push(example(1, 10.0));
+        replay.push(Example { labeller: 7, ..example(1, 90.0) });
+        replay.push(Example { labeller: 7, ..example(1, 80.0) });
+        assert_eq!(labels(&replay), [10.0, 80.0]);
     }
 
     #[test]

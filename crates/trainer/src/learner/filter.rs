@@ -10,7 +10,8 @@
 //!
 //! Two things are added. A share of the prior covariance returns at each update (forgetting), so the covariance neither
 //! vanishes nor exceeds the prior. And an outlier, a label further from the prediction than a number of standard
-//! deviations, is treated as a noisier label.
+//! deviations, is treated as a noisier label: the variance of its noise grows with the cube of its distance. The further
+//! away a label is, the less it therefore moves the weights, so that many wrong labels far from the others do not add up.
 
 use super::LearnerOptions;
 use super::state::{StateReader, StateWriter, damaged};
@@ -39,6 +40,9 @@ pub(super) struct Observation<'a> {
 
 /// Maximum length of one step, as a multiple of the prior standard deviation.
 const MAX_STEP: f64 = 2.0;
+/// Power of the distance with which the variance of an outlier's noise grows. Above 2, the pull of an outlier decreases with
+/// its distance.
+const OUTLIER_POWER: i32 = 3;
 /// Maximum length of the weight vector, as a multiple of the prior standard deviation.
 const MAX_LENGTH: f64 = 50.0;
 
@@ -74,7 +78,8 @@ impl KalmanFilter {
         let label_variance = observation.noise_factor * options.label_noise * options.label_noise;
         let outlier_factor =
             error.abs() / (label_variance + prediction_variance).sqrt() / options.outlier_threshold;
-        let innovation_variance = label_variance * outlier_factor.max(1.0) + prediction_variance;
+        let innovation_variance =
+            label_variance * outlier_factor.max(1.0).powi(OUTLIER_POWER) + prediction_variance;
 
         let length = error.abs() * dot(&cross_covariance, &cross_covariance).sqrt() / innovation_variance;
         let scale = (MAX_STEP * options.prior / length).min(1.0);

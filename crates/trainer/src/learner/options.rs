@@ -23,8 +23,8 @@ pub struct LearnerOptions {
     /// The share of the prior covariance that returns at each update, from 0 to below 1. It limits the influence of old
     /// samples, so that the learner can follow viewers whose opinions change.
     pub forgetting: f64,
-    /// A label further from the prediction than this many standard deviations is an outlier. Its assumed noise grows
-    /// with its distance, so that a wrong label moves the model hardly more than a surprising one.
+    /// A label further from the prediction than this many standard deviations is an outlier. Its assumed noise grows so fast
+    /// with its distance that a label far off moves the model less than a surprising one.
     pub outlier_threshold: f64,
     /// Size of the replay buffer, in samples.
     pub replay_capacity: usize,
@@ -36,7 +36,8 @@ pub struct LearnerOptions {
     pub held_out_one_in: u32,
     /// Size of the held-out set. Beyond it, the set is a uniform random sample of all held-out samples.
     pub held_out_capacity: usize,
-    /// Number of most recent samples in the windowed evaluation.
+    /// Number of most recent samples in the windowed evaluation, and of those by which the shares of labellers are
+    /// counted.
     pub window: usize,
     /// Number of samples from which the rank correlation over all samples is computed: exact up to this many, and an
     /// estimate from a uniform random sample beyond.

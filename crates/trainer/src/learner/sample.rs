@@ -14,6 +14,8 @@ pub struct Sample {
     pub features: BTreeMap<String, f64>,
     /// The label, 0 to 100.
     pub ground_truth: f64,
+    /// Who gave the label: an opaque name. Empty if that is unknown, which is a labeller of its own.
+    pub labelled_by: String,
 }
 
 /// Why a sample was refused. A refusal changes nothing but its counter.
@@ -142,7 +144,7 @@ mod tests {
     fn sample(adm: f64, vif: f64, label: f64) -> Sample {
         let features = [("adm", adm), ("vif", vif), ("psnr_y", f64::NAN)];
         let features = features.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Sample { job_id: "job".to_owned(), features, ground_truth: label }
+        Sample { job_id: "job".to_owned(), features, ground_truth: label, labelled_by: String::new() }
     }
 
     #[test]

@@ -8,7 +8,9 @@ use super::options::MAX_ROWS;
 
 const MAGIC: &[u8; 8] = b"VMXLEARN";
 /// Version of the layout. Every change of a `write` function must raise it.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+/// The oldest version that is still read. It has no labellers.
+const OLDEST_VERSION: u32 = 1;
 const CHECKSUM_BYTES: usize = 8;
 /// Counters are used as floating-point numbers, which are exact up to here.
 const MAX_COUNTER: u64 = 1 << 53;
@@ -52,7 +54,10 @@ impl StateWriter {
     }
 }
 
-pub(super) struct StateReader<'a>(&'a [u8]);
+pub(super) struct StateReader<'a> {
+    rest: &'a [u8],
+    version: u32,
+}
 
 pub(super) fn damaged(problem: impl Into<String>) -> LearnerError {
     LearnerError::Damaged { problem: problem.into() }
@@ -64,22 +69,27 @@ impl<'a> StateReader<'a> {
         let Some(rest) = state.strip_prefix(MAGIC) else {
             return Err(damaged("it does not start with this program's magic bytes"));
         };
-        let mut reader = Self(rest);
+        let mut reader = Self { rest, version: VERSION };
         let version = u32::from_le_bytes(reader.bytes()?);
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(LearnerError::Version { found: version, expected: VERSION });
         }
-        let length = reader.0.len().checked_sub(CHECKSUM_BYTES).ok_or_else(truncated)?;
-        let (body, end) = (&state[..state.len() - CHECKSUM_BYTES], &reader.0[length..]);
+        let length = reader.rest.len().checked_sub(CHECKSUM_BYTES).ok_or_else(truncated)?;
+        let (body, end) = (&state[..state.len() - CHECKSUM_BYTES], &reader.rest[length..]);
         if end != checksum(body).to_le_bytes() {
             return Err(damaged("its checksum does not match, so it was truncated or changed"));
         }
-        Ok(Self(&reader.0[..length]))
+        Ok(Self { rest: &reader.rest[..length], version })
+    }
+
+    /// Whether the writer knew who gave a label.
+    pub(super) fn has_labellers(&self) -> bool {
+        self.version > OLDEST_VERSION
     }
 
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], LearnerError> {
-        let (first, rest) = self.0.split_first_chunk::<N>().ok_or_else(truncated)?;
-        self.0 = rest;
+        let (first, rest) = self.rest.split_first_chunk::<N>().ok_or_else(truncated)?;
+        self.rest = rest;
         Ok(*first)
     }
 
@@ -116,21 +126,22 @@ impl<'a> StateReader<'a> {
 
     pub(super) fn text(&mut self) -> Result<String, LearnerError> {
         let length = usize::try_from(self.unsigned()?).unwrap_or(usize::MAX);
-        let (text, rest) = self.0.split_at_checked(length).ok_or_else(truncated)?;
-        self.0 = rest;
+        let (text, rest) = self.rest.split_at_checked(length).ok_or_else(truncated)?;
+        self.rest = rest;
         String::from_utf8(text.to_owned()).map_err(|_| damaged("a string is not UTF-8"))
     }
 
     /// Fails if there are bytes that were not read.
     pub(super) fn finish(self) -> Result<(), LearnerError> {
-        if self.0.is_empty() { Ok(()) } else { Err(damaged(format!("{} bytes are left over", self.0.len()))) }
+        let left = self.rest.len();
+        if left == 0 { Ok(()) } else { Err(damaged(format!("{left} bytes are left over"))) }
     }
 
     /// Fails if a list claims more items than the remaining bytes can hold.
     fn check_length(&self, count: usize, width: usize) -> Result<(), LearnerError> {
         let needed = count.checked_mul(width).and_then(|numbers| numbers.checked_mul(size_of::<f64>()));
         match needed {
-            Some(needed) if needed <= self.0.len() && count <= MAX_ROWS => Ok(()),
+            Some(needed) if needed <= self.rest.len() && count <= MAX_ROWS => Ok(()),
             _ => Err(truncated()),
         }
     }

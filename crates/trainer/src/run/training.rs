@@ -207,7 +207,20 @@ impl TrainingRun {
         if self.evaluated_samples != Some(samples) {
             self.evaluated_samples = Some(samples);
             let evaluation = self.current.learner.evaluation();
-            self.status.update(|status| status.evaluation = Some(evaluation));
+            let labellers = self.current.learner.labellers();
+            self.metrics.labellers(labellers);
+            let before = self.status.read(|status| status.labellers);
+            if labellers.capped && !before.capped {
+                tracing::warn!(
+                    labellers = labellers.labellers,
+                    share = labellers.largest_share,
+                    "one labeller gave more than a third of the recent labels, which therefore count less"
+                );
+            }
+            self.status.update(|status| {
+                status.evaluation = Some(evaluation);
+                status.labellers = labellers;
+            });
         }
     }
 }

@@ -123,7 +123,12 @@ mod tests {
     use super::*;
 
     fn sample(number: usize, ground_truth: f64) -> Sample {
-        Sample { job_id: format!("job-{number}"), features: BTreeMap::new(), ground_truth }
+        Sample {
+            job_id: format!("job-{number}"),
+            features: BTreeMap::new(),
+            ground_truth,
+            labelled_by: String::new(),
+        }
     }
 
     fn known(numbers: impl IntoIterator<Item = usize>) -> Fingerprints {

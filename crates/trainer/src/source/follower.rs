@@ -182,6 +182,7 @@ async fn next(stream: &mut (impl ResponseStream + Unpin)) -> Result<Option<Strea
             job_id: sample.job_id,
             features: sample.features,
             ground_truth: sample.ground_truth,
+            labelled_by: sample.labelled_by,
         }),
         begins_again: false,
     }))
@@ -232,7 +233,13 @@ mod tests {
         let mut fingerprints = Fingerprints::default();
         for number in numbers {
             let features = BTreeMap::new();
-            fingerprints.add(&Sample { job_id: number.to_string(), features, ground_truth: 0.0 });
+            let labelled_by = String::new();
+            fingerprints.add(&Sample {
+                job_id: number.to_string(),
+                features,
+                ground_truth: 0.0,
+                labelled_by,
+            });
         }
         fingerprints
     }
@@ -249,7 +256,12 @@ mod tests {
         let mut position = StreamPosition { cursor: String::new(), fingerprints: fingerprints(&[1, 2, 3]) };
         let items = [1, 7, 2, 3, 8, 7].map(|number: u32| StreamItem {
             cursor: format!("c{number}"),
-            sample: Some(Sample { job_id: number.to_string(), features: BTreeMap::new(), ground_truth: 0.0 }),
+            sample: Some(Sample {
+                job_id: number.to_string(),
+                features: BTreeMap::new(),
+                ground_truth: 0.0,
+                labelled_by: String::new(),
+            }),
             begins_again: number == 1,
         });
         let learned = items.map(|item| position.advance(item).map(|sample| sample.job_id));

@@ -7,7 +7,7 @@ use vmafx_kit::metrics::{
 
 use super::quality::QualityCollector;
 use super::shared::SharedStatus;
-use crate::learner::RefusalReason;
+use crate::learner::{LabellerSummary, RefusalReason};
 
 const PUSH_SECONDS_BUCKETS: &[f64] = &[0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
 
@@ -32,6 +32,8 @@ pub struct TrainerMetrics {
     push_failures: CounterBy<(OpenLabelValue<ReasonLabel>,)>,
     push_seconds: Histogram,
     last_checkpoint: FloatGauge,
+    labellers: Gauge,
+    largest_labeller_share: FloatGauge,
     reasons: std::sync::Arc<OpenLabelValues<ReasonLabel>>,
 }
 
@@ -57,6 +59,11 @@ impl TrainerMetrics {
             last_checkpoint: metrics.float_gauge(
                 "trainer_last_checkpoint_timestamp_seconds",
                 "Unix time of the latest checkpoint; 0 if there is none",
+            ),
+            labellers: metrics.gauge("trainer_labellers", "Labellers of the most recent samples"),
+            largest_labeller_share: metrics.float_gauge(
+                "trainer_largest_labeller_share",
+                "Share of the most recent samples that one labeller gave, of the one that gave most",
             ),
             reasons: std::sync::Arc::new(OpenLabelValues::new()),
         };
@@ -98,6 +105,11 @@ impl TrainerMetrics {
 
     pub fn last_checkpoint(&self, at: jiff::Timestamp) {
         self.last_checkpoint.set(at.as_duration().as_secs_f64());
+    }
+
+    pub fn labellers(&self, summary: LabellerSummary) {
+        self.labellers.set(i64::try_from(summary.labellers).unwrap_or(i64::MAX));
+        self.largest_labeller_share.set(summary.largest_share);
     }
 
     pub fn push_failed(&self, reason: &str) {

@@ -29,6 +29,8 @@ pub struct StatusPage {
     base_rmse: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     base_srocc: Option<f64>,
+    labellers: usize,
+    largest_labeller_share: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate_passed: Option<bool>,
     gate_message: String,
@@ -59,6 +61,8 @@ impl From<&TrainerStatus> for StatusPage {
             srocc: finite(window.and_then(|both| both.model.srocc)),
             base_rmse: finite(window.map(|both| both.base.rmse)),
             base_srocc: finite(window.and_then(|both| both.base.srocc)),
+            labellers: status.labellers.labellers,
+            largest_labeller_share: status.labellers.largest_share,
             gate_passed: status.gate.as_ref().map(|gate| gate.passed),
             gate_message: status.gate.as_ref().map(|gate| truncate(&gate.message)).unwrap_or_default(),
             push_error: truncate(&status.push_error),
@@ -82,7 +86,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::learner::{Evaluation, ModelComparison, QualityMetrics};
+    use crate::learner::{Evaluation, LabellerSummary, ModelComparison, QualityMetrics};
     use crate::status::{CheckpointSummary, GateSummary};
 
     #[rstest]
@@ -107,6 +111,7 @@ mod tests {
             stable_version: Some(name),
             evaluation: Some(Evaluation { all: both.clone(), window: both }),
             gate: Some(GateSummary { passed: false, message: long_text() }),
+            labellers: LabellerSummary { labellers: usize::MAX, largest_share: 1.0 / 3.0, capped: true },
             push_error: long_text(),
             start_error: long_text(),
             notice: long_text(),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::learner::Evaluation;
+use crate::learner::{Evaluation, LabellerSummary};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,6 +48,7 @@ pub struct TrainerStatus {
     /// The version that the stable tag refers to.
     pub stable_version: Option<String>,
     pub evaluation: Option<Evaluation>,
+    pub labellers: LabellerSummary,
     pub gate: Option<GateSummary>,
     /// Why the latest checkpoint is not in the registry.
     pub push_error: String,

@@ -74,6 +74,13 @@ impl ClipGenerator {
         (predicted * 0.6 + 10.0 + self.rng.between(-8.0, 8.0)).clamp(0.0, 100.0)
     }
 
+    /// A clip whose label is higher than the base model's prediction.
+    pub(crate) fn mild_clip(&mut self) -> Clip {
+        let row = self.row();
+        let label = self.base.predict(&row) + 15.0 + self.rng.between(-8.0, 8.0);
+        Clip { features: self.names.iter().cloned().zip(row).collect(), label: label.clamp(0.0, 100.0) }
+    }
+
     pub(crate) fn clip(&mut self) -> Clip {
         let row = self.row();
         let label = self.label(&row);

@@ -30,31 +30,34 @@ impl Controller {
         assert!(self.server.exited().await.unwrap().success(), "{}", self.server.log());
     }
 
+    /// A controller that authenticates these subjects, each by a token that is its name.
+    pub(crate) async fn with_labellers(names: &[String]) -> Self {
+        let entry = |name: &String| {
+            format!(
+                "  - {{ token: {name}, tenant: t, roles: [vmafx:writer, vmafx:node], subject: {name} }}\n"
+            )
+        };
+        let tokens = format!("tokens:\n{}", names.iter().map(entry).collect::<String>());
+        let server = controller_config().tokens(&tokens).start().await.unwrap();
+        Self { address: server.grpc().to_string(), server }
+    }
+
     pub(crate) fn client(&self) -> Client {
-        Client::new(self.server.channel(None))
+        self.client_of(None)
+    }
+
+    fn client_of(&self, labeller: Option<&str>) -> Client {
+        Client::new(self.server.channel(labeller))
+    }
+
+    /// The same as [`score_and_label`](Self::score_and_label), by a caller that the controller authenticates.
+    pub(crate) async fn score_and_label_as(&self, labeller: &str, node: &str, clips: &[Clip]) -> Vec<String> {
+        score_and_label(self.client_of(Some(labeller)), node, clips).await
     }
 
     /// Submits each clip with its label, and reports its features as a node of this name. Returns the ids of the jobs.
     pub(crate) async fn score_and_label(&self, node: &str, clips: &[Clip]) -> Vec<String> {
-        let mut client = self.client();
-        let node = Node::register(client.clone(), node).await;
-        let mut jobs = Vec::new();
-        for clip in clips {
-            let truth = wire::GroundTruth { value: clip.label, scale: 0 };
-            let request = wire::SubmitJobRequest {
-                scoring: Some(wire::ScoringParams {
-                    reference: "/clips/r.y4m".into(),
-                    distorted: "/clips/d.y4m".into(),
-                    ..Default::default()
-                }),
-                ground_truth: Some(truth),
-                ..Default::default()
-            };
-            let job_id = client.submit_job(request).await.unwrap().into_inner().job_id;
-            node.score(&job_id, clip).await;
-            jobs.push(job_id);
-        }
-        jobs
+        score_and_label(self.client(), node, clips).await
     }
 
     /// Labels jobs again; each label creates a new sample.
@@ -72,6 +75,27 @@ impl Controller {
         };
         stream::iter(labels).map(label).buffer_unordered(MAX_CONCURRENT_CALLS).collect::<()>().await;
     }
+}
+
+async fn score_and_label(mut client: Client, node: &str, clips: &[Clip]) -> Vec<String> {
+    let node = Node::register(client.clone(), node).await;
+    let mut jobs = Vec::new();
+    for clip in clips {
+        let truth = wire::GroundTruth { value: clip.label, scale: 0 };
+        let request = wire::SubmitJobRequest {
+            scoring: Some(wire::ScoringParams {
+                reference: "/clips/r.y4m".into(),
+                distorted: "/clips/d.y4m".into(),
+                ..Default::default()
+            }),
+            ground_truth: Some(truth),
+            ..Default::default()
+        };
+        let job_id = client.submit_job(request).await.unwrap().into_inner().job_id;
+        node.score(&job_id, clip).await;
+        jobs.push(job_id);
+    }
+    jobs
 }
 
 struct Node {

@@ -63,6 +63,7 @@ async fn samples(controller: &Controller) -> Vec<Sample> {
     let mut samples = Vec::new();
     while let Some(item) = stream.message().await.unwrap() {
         samples.extend(item.sample.map(|sample| Sample {
+            labelled_by: sample.labelled_by,
             job_id: sample.job_id,
             features: sample.features,
             ground_truth: sample.ground_truth,

@@ -9,6 +9,7 @@ mod cursors;
 mod faults;
 mod kill;
 mod lifecycle;
+mod minority;
 mod other_runs;
 mod poison;
 mod trainer;

@@ -42,8 +42,12 @@ async fn invalid_samples_are_counted_and_false_labels_do_not_reach_the_stable_ta
     // Inverted labels, for all jobs that are not held out: the trainer learns from them, and the gate fails.
     let mut probe = Learner::new(base(), LearnerOptions::default()).unwrap();
     let not_held_out = jobs.iter().zip(&clips).filter(|(job, clip)| {
-        let sample =
-            Sample { job_id: (*job).clone(), features: clip.features.clone(), ground_truth: clip.label };
+        let sample = Sample {
+            job_id: (*job).clone(),
+            features: clip.features.clone(),
+            ground_truth: clip.label,
+            labelled_by: String::new(),
+        };
         !probe.learn(&sample).unwrap().held_out
     });
     let false_labels: Vec<_> = not_held_out.map(|(job, clip)| (job.clone(), 100.0 - clip.label)).collect();

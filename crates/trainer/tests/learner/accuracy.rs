@@ -17,7 +17,7 @@ struct Cli {
     evaluate: EvaluateArgs,
 }
 
-fn table() -> Option<PathBuf> {
+pub(crate) fn table() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/training");
     let directory = std::env::var_os("VMAFX_TRAINING_DIR").map_or_else(beside, PathBuf::from);
     let path = directory.join("avt_vqdb_uhd1_tests_1_2.csv");

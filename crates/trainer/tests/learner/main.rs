@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod export;
+mod minority;
 mod poison;
 mod resume;
 mod samples;

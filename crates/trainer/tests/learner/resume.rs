@@ -29,7 +29,11 @@ fn train(learner: &mut Learner, samples: &[Sample]) {
 #[case::after_ring_buffers_wrapped_around(&[333])]
 #[case::often(&[1, 2, 50, 61, 100, 250, 399])]
 fn a_restored_learner_continues_bit_for_bit(#[case] stops: &[usize]) {
-    let samples = strict_samples(400, 1);
+    let mut samples = strict_samples(400, 1);
+    for (number, sample) in samples.iter_mut().enumerate() {
+        // One of several labellers gave most of the labels.
+        sample.labelled_by = if number % 5 < 3 { "a".to_owned() } else { format!("b{}", number % 7) };
+    }
     let mut uninterrupted = learner(small());
     train(&mut uninterrupted, &samples);
 
@@ -112,6 +116,82 @@ fn smaller_buffers_keep_the_most_recent_samples() {
     assert_eq!(restored.replayable(), 60);
     assert_eq!(restored.evaluation().window.model.count, 40);
     assert_eq!(restored.evaluation().all.model.rmse.to_bits(), large.evaluation().all.model.rmse.to_bits());
+}
+
+#[test]
+fn a_state_of_the_first_version_is_restored() {
+    let mut learner = learner(small());
+    let samples = strict_samples(400, 9);
+    train(&mut learner, &samples[..300]);
+    let mut restored = Learner::restore(base(CLASSIC), small(), &first_version(&learner.state())).unwrap();
+    assert_eq!((restored.samples(), restored.replayable()), (300, 60));
+    assert_eq!((restored.export(), restored.evaluation()), (learner.export(), learner.evaluation()));
+    assert_eq!(restored.gate(&GateLimits::default()), learner.gate(&GateLimits::default()));
+    train(&mut learner, &samples[300..]);
+    train(&mut restored, &samples[300..]);
+    assert_eq!(restored.export(), learner.export());
+    // What it saves is the current version.
+    let again = Learner::restore(base(CLASSIC), small(), &restored.state()).unwrap();
+    assert_eq!(again.export(), learner.export());
+}
+
+/// The state of a learner with a single labeller as the first version of the format had it: without labellers.
+fn first_version(state: &[u8]) -> Vec<u8> {
+    let mut copy = StateCopy { rest: &state[12..state.len() - 8], copied: state[..8].to_vec() };
+    copy.copied.extend_from_slice(&1_u32.to_le_bytes());
+    let digest_bytes = copy.keep();
+    copy.keep_bytes(digest_bytes);
+    // Seed, share of held-out jobs, random numbers, samples and six kinds of refusals.
+    copy.keep_bytes(10 * 8);
+    let rank = copy.keep();
+    // Weights and covariance, then the steps and weights of the average.
+    copy.keep_bytes((rank + rank * rank + 1 + rank) * 8);
+    copy.keep_examples();
+    copy.keep();
+    copy.keep_examples();
+    let recent = copy.skip();
+    for _ in 0..2 * recent {
+        copy.skip();
+    }
+    copy.keep_bytes(copy.rest.len() as u64);
+    let checksum = copy.copied.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    [copy.copied, checksum.to_le_bytes().to_vec()].concat()
+}
+
+struct StateCopy<'a> {
+    rest: &'a [u8],
+    copied: Vec<u8>,
+}
+
+impl StateCopy<'_> {
+    fn skip(&mut self) -> u64 {
+        let (number, rest) = self.rest.split_first_chunk().unwrap();
+        self.rest = rest;
+        u64::from_le_bytes(*number)
+    }
+
+    fn keep(&mut self) -> u64 {
+        let number = self.skip();
+        self.copied.extend_from_slice(&number.to_le_bytes());
+        number
+    }
+
+    fn keep_bytes(&mut self, count: u64) {
+        let (bytes, rest) = self.rest.split_at(usize::try_from(count).unwrap());
+        self.copied.extend_from_slice(bytes);
+        self.rest = rest;
+    }
+
+    /// Job, labeller, six features and the label of each.
+    fn keep_examples(&mut self) {
+        for _ in 0..self.keep() {
+            self.keep();
+            self.skip();
+            self.keep_bytes(7 * 8);
+        }
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) fn features(rng: &mut Rng) -> [f64; 6] {
 pub(crate) fn sample(job: u64, features: [f64; 6], ground_truth: f64) -> Sample {
     let names = base_names();
     let features = names.into_iter().zip(features).collect();
-    Sample { job_id: format!("job-{job}"), features, ground_truth }
+    Sample { job_id: format!("job-{job}"), features, ground_truth, labelled_by: String::new() }
 }
 
 fn base_names() -> Vec<String> {

@@ -39,6 +39,7 @@ pub(in crate::grpc) fn sample(item: SampleItem) -> wire::StreamSamplesResponse {
         job_id: sample.job.to_string(),
         features: sample.features,
         ground_truth: sample.label,
+        labelled_by: sample.labelled_by.as_str().to_owned(),
     });
     wire::StreamSamplesResponse { cursor: item.cursor, sample }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::ids::IdError;
-use vmafx_queue::job::{DeadlineUpdate, JobUpdate, Label};
+use vmafx_queue::job::{DeadlineUpdate, JobUpdate, Label, Labeller};
 use vmafx_queue::store::{Filter, Page};
 use vmafx_queue::{IdempotencyKey, Job, JobId, NewJob};
 
@@ -46,6 +46,7 @@ pub(in crate::service) fn submit(request: SubmitJob) -> Result<NewJob, Refusal> 
         max_lost_attempts: request.max_lost_attempts,
         deadline,
         label,
+        labelled_by: Labeller::default(),
     })
 }
 

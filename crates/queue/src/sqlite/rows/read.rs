@@ -18,7 +18,7 @@ macro_rules! columns {
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
          origin_namespace, origin_name, origin_uid, spec, cancel_cause, failed_attempt, failed_node, failed_reason, \
-         failed_error, avoid_node, avoid_until, lease_pull, next_spec"
+         failed_error, avoid_node, avoid_until, lease_pull, next_spec, labelled_by"
     };
 }
 
@@ -126,6 +126,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
             _ => None,
         },
         next_spec: row.get(41)?,
+        labelled_by: row.get(42)?,
     })
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::Clock as _;
+use vmafx_queue::job::Labeller;
 use vmafx_queue::node::Heartbeat;
 use vmafx_queue::store::{LabelTarget, Retention, Submitted};
 use vmafx_queue::{JobId, StoreError, StoreResult};
@@ -90,8 +91,9 @@ impl Runner {
             None => LabelTarget::Id(self.pick(*job, None)),
         };
         let label = percent(f64::from(*value));
-        let model = self.model.label(self.now(), &whose, &target, label);
-        self.compare(self.store.label(&whose, &target, label).await.unwrap(), model)
+        let by = Labeller::new(format!("viewer {}", value % 3));
+        let model = self.model.label(self.now(), &whose, &target, label, &by);
+        self.compare(self.store.label(&whose, &target, label, &by).await.unwrap(), model)
     }
 
     pub(super) async fn step(&mut self, op: &Op) -> Result<(), Mismatch> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use vmafx_job::CancelCause;
 use vmafx_job::FailureReason;
 use vmafx_queue::clock::Timestamp;
-use vmafx_queue::job::{Attempt, DeadlineUpdate, JobUpdate, Label};
+use vmafx_queue::job::{Attempt, DeadlineUpdate, JobUpdate, Label, Labeller};
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::store::{Cancelled, Filter, LabelTarget, Labelled, Page, Submitted, Updated};
@@ -198,6 +198,7 @@ impl Queue {
         tenant: &TenantId,
         target: &LabelTarget,
         label: Label,
+        by: &Labeller,
     ) -> Labelled {
         let all = (0..self.jobs.len()).filter(|index| self.jobs[*index].job.tenant == *tenant);
         let meant: Vec<usize> = match target {
@@ -220,6 +221,7 @@ impl Queue {
         }
         job.label = Some(label);
         let id = job.id;
+        self.jobs[index].request.labelled_by = by.clone();
         self.changed(index, now);
         Labelled::Stored { id, sampled: self.sample(index, now) }
     }

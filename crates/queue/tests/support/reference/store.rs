@@ -9,7 +9,7 @@ use tokio::sync::broadcast;
 use uuid::Uuid;
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::{Clock, Timestamp};
-use vmafx_queue::job::{Attempt, JobUpdate, Label};
+use vmafx_queue::job::{Attempt, JobUpdate, Label, Labeller};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
 use vmafx_queue::notification::{Notification, Notifier};
 use vmafx_queue::policy::Policy;
@@ -110,8 +110,14 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, now| queue.update(now, tenant, id, update))
     }
 
-    async fn label(&self, tenant: &TenantId, target: &LabelTarget, label: Label) -> StoreResult<Labelled> {
-        self.with_queue(|queue, now| queue.label(now, tenant, target, label))
+    async fn label(
+        &self,
+        tenant: &TenantId,
+        target: &LabelTarget,
+        label: Label,
+        by: &Labeller,
+    ) -> StoreResult<Labelled> {
+        self.with_queue(|queue, now| queue.label(now, tenant, target, label, by))
     }
 
     async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {

@@ -160,10 +160,15 @@ fn a_bookmark_is_nothing_but_its_cursor() {
 fn no_field_of_a_job_is_forgotten() {
     let pool = DescriptorPool::decode(vmafx_proto::FILE_DESCRIPTOR_SET).unwrap();
     let descriptor = pool.get_message_by_name("vmafx.controller.v1.Job").unwrap();
-    let assigned =
-        assigned_job(AssignedJob { job: whole(), scoring_roots: vec!["/clips".into()], is_guest: true });
-    let wire::Job { scoring_roots, tenant, .. } = assigned;
-    let sent = wire::Job { scoring_roots, tenant, ..change(JobChange::Job("c".into(), whole())) };
+    let assigned = assigned_job(AssignedJob {
+        job: whole(),
+        scoring_roots: vec!["/clips".into()],
+        report_roots: vec!["/reports".into()],
+        is_guest: true,
+    });
+    let wire::Job { scoring_roots, report_roots, tenant, .. } = assigned;
+    let sent =
+        wire::Job { scoring_roots, report_roots, tenant, ..change(JobChange::Job("c".into(), whole())) };
     let message = DynamicMessage::decode(descriptor, sent.encode_to_vec().as_slice()).unwrap();
     let descriptor = message.descriptor();
     let empty: Vec<_> = descriptor.fields().filter(|field| !message.has_field(field)).collect();
