@@ -33,7 +33,9 @@ async fn the_labels_of_a_node_select_what_it_scored() {
     assert!(harness.client.clone().label_job(label).await.unwrap().into_inner().sampled);
 
     let all = harness.samples(&[]).await;
-    assert_eq!(all, [Sample { job_id: job, features, ground_truth: 75.0 }]);
+    let labelled_by = all[0].labelled_by.clone();
+    assert!(!labelled_by.is_empty());
+    assert_eq!(all, [Sample { job_id: job, features, ground_truth: 75.0, labelled_by }]);
     let nvidia = ("gpu.vendor", "nvidia");
     for matching in [&[nvidia][..], &[nvidia, ("rack", "7")]] {
         assert_eq!(harness.samples(matching).await, all, "{matching:?}");
