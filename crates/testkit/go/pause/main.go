@@ -121,7 +121,8 @@ func dial(addresses []string) {
 
 // Only IPv4. A connection counts from its SYN on, because the middle of an older one begins with any byte.
 func capture(ports []string) error {
-	const protocol = syscall.ETH_P_IP<<8&0xff00 | syscall.ETH_P_IP>>8 // in network byte order
+	// A socket for one protocol alone does not get the packets that this network sends.
+	const protocol = syscall.ETH_P_ALL<<8&0xff00 | syscall.ETH_P_ALL>>8 // in network byte order
 	socket, err := syscall.Socket(syscall.AF_PACKET, syscall.SOCK_DGRAM, protocol)
 	if err != nil {
 		return fmt.Errorf("cannot open a packet socket: %w", err)

@@ -11,7 +11,7 @@ use super::fixture::{UserFixture, expect_eq};
 use crate::clips::Clips;
 use crate::values::merge_values;
 
-/// CPU limit with which a long job outlasts the test.
+/// CPU limit with which a long job runs for longer than a test takes to stop it.
 const SLOW_CPU: &str = "125m";
 
 fn label(job: &str) -> String {
@@ -24,9 +24,9 @@ fn in_pod(extra: Value) -> Value {
 }
 
 /// Submits a job with a long clip and a CPU limit.
-async fn submit_long(fixture: &UserFixture<'_>, name: &str, cpu: &str, extra: Value) -> Result<()> {
+async fn submit_long(fixture: &UserFixture<'_>, name: &str, extra: Value) -> Result<()> {
     let mut spec = in_pod(extra);
-    spec["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": { "cpu": cpu } });
+    spec["podTemplate"]["spec"]["containers"][0]["resources"] = json!({ "limits": { "cpu": SLOW_CPU } });
     fixture.submit_pair(name, [Clips::LONG; 2], spec).await
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn scores(fixture: &UserFixture<'_>) -> Result<()> {
 }
 
 pub(super) async fn retried(fixture: &UserFixture<'_>) -> Result<()> {
-    submit_long(fixture, "again", "500m", json!({ "backoffLimit": 1 })).await?;
+    submit_long(fixture, "again", json!({ "backoffLimit": 1 })).await?;
     fixture.until_phase("again", Phase::Running).await?;
     let pods = fixture.pods_with(&label("again")).await?;
     let first = pods.first().context("the job has no Pod")?.name_any();
@@ -71,7 +71,7 @@ pub(super) async fn retried(fixture: &UserFixture<'_>) -> Result<()> {
 
 pub(super) async fn deadline_exceeded(fixture: &UserFixture<'_>) -> Result<()> {
     // A deadline that passes while the Pod starts would only show that the Pod never scored.
-    submit_long(fixture, "late", SLOW_CPU, json!({ "activeDeadlineSeconds": 600 })).await?;
+    submit_long(fixture, "late", json!({ "activeDeadlineSeconds": 600 })).await?;
     fixture.until_phase("late", Phase::Running).await?;
     fixture.patch_spec(&fixture.jobs, "late", json!({ "activeDeadlineSeconds": 1 })).await?;
     let status = fixture.until_phase("late", Phase::Failed).await?;
@@ -82,7 +82,7 @@ pub(super) async fn deadline_exceeded(fixture: &UserFixture<'_>) -> Result<()> {
 /// Deletes one long job; suspends and then cancels another.
 pub(super) async fn stopped(fixture: &UserFixture<'_>) -> Result<()> {
     for name in ["gone", "held"] {
-        submit_long(fixture, name, SLOW_CPU, json!({})).await?;
+        submit_long(fixture, name, json!({})).await?;
     }
     for name in ["gone", "held"] {
         fixture.until_phase(name, Phase::Running).await?;
