@@ -142,7 +142,12 @@ impl Attacker {
                 FailureReason::InputInvalid,
                 "it is a device, not a regular file",
             ),
-            attack("a link", clip("link.yuv"), FailureReason::InputDenied, "outside the scoring roots"),
+            attack(
+                "a link",
+                clip("link.yuv"),
+                FailureReason::InputDenied,
+                "outside the locations that this job may use",
+            ),
             attack(
                 "a redirect",
                 self.server.url("/elsewhere.yuv"),

@@ -96,9 +96,9 @@ fn cert_manager_issues_for_the_names_that_the_operator_would() {
     let certificate = &release.get("Certificate", "vmafx-controller")["spec"];
     assert_eq!(certificate["dnsNames"], json!(issued.hosts));
     assert_eq!(certificate["secretName"], json!(issued.certificate));
-    let issuer = release.get("Issuer", certificate["issuerRef"]["name"].as_str().unwrap());
+    let signer = release.get("Issuer", certificate["issuerRef"]["name"].as_str().unwrap());
     let authority = release.get("Certificate", "vmafx-controller-ca");
-    assert_eq!(issuer["spec"]["ca"]["secretName"], authority["spec"]["secretName"]);
+    assert_eq!(signer["spec"]["ca"]["secretName"], authority["spec"]["secretName"]);
     let company = Release::new("namespaces", &[]);
     let certificate = &company.get("Certificate", "vmafx-controller")["spec"];
     assert_eq!(certificate["issuerRef"]["kind"], "ClusterIssuer");

@@ -67,6 +67,9 @@ fn with_tls(mounted: &Path) -> ControllerConfig {
         .env("VMAFX_GRPC_KEY_FILE", file("tls.key"))
 }
 
+/// Moves the clock of the issuer.
+type Advance<'a> = &'a dyn Fn(&IssuerFixture);
+
 #[tokio::test]
 async fn a_worker_of_an_older_release_is_served_without_tls_only_if_the_controller_accepts_that() {
     let mut fixture = IssuerFixture::new("optional").await;
@@ -102,7 +105,7 @@ async fn a_renewal_and_a_new_authority_reach_controller_and_clients_without_a_re
 
     let mut expected = Vec::new();
     let first = fixture.issuer.authorities().unwrap().current.certificate.clone();
-    let steps: [(&str, &dyn Fn(&IssuerFixture)); 3] = [
+    let steps: [(&str, Advance<'_>); 3] = [
         ("renewed", &|fixture| fixture.clock.advance(SignedDuration::from_hours(24 * 20))),
         ("next", &|fixture| fixture.clock.set(first.not_after - AUTHORITY_REPLACED_BEFORE)),
         ("promoted", &|fixture| fixture.clock.advance(PUBLISHED_FOR)),
