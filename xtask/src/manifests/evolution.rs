@@ -110,7 +110,8 @@ impl Comparison {
         }
         let old_rules = by_key(&old["x-kubernetes-validations"], "rule");
         for (rule, declared) in &by_key(&new["x-kubernetes-validations"], "rule") {
-            if !old_rules.contains_key(rule) && !is_for_new_objects(declared) {
+            let accepts_stored = is_for_new_objects(declared) || is_for_new_field(declared, old);
+            if !old_rules.contains_key(rule) && !accepts_stored {
                 self.breaking(path, format!("a new rule may reject stored objects: {rule}"));
             }
         }
@@ -159,6 +160,15 @@ impl Comparison {
 fn is_for_new_objects(rule: &Value) -> bool {
     let text = rule["rule"].as_str().unwrap_or_default();
     rule["optionalOldSelf"] == true && text.starts_with("oldSelf.hasValue() || ")
+}
+
+/// Whether a rule accepts every object without some field, which no stored object can have because it is new.
+fn is_for_new_field(rule: &Value, old: &Value) -> bool {
+    let text = rule["rule"].as_str().unwrap_or_default();
+    let absent = text.rsplit_once(" || !has(self.").and_then(|(_, last)| last.strip_suffix(')'));
+    // A conditional binds less than the disjunction, and another bracket would close one that was opened before it.
+    let is_disjunction = |field: &&str| !text.contains('?') && field.chars().all(char::is_alphanumeric);
+    absent.filter(is_disjunction).is_some_and(|field| old["properties"].get(field).is_none())
 }
 
 /// Parts of a schema that must not change.
@@ -252,6 +262,7 @@ mod tests {
     #[case::better_message("SPEC/x-kubernetes-validations", json!([{ "rule": "a", "message": "better" }]))]
     #[case::rule_for_new_objects("SPEC/x-kubernetes-validations",
         json!([{ "rule": "a" }, { "rule": "oldSelf.hasValue() || b", "optionalOldSelf": true }]))]
+    #[case::rule_for_a_new_field("SPEC/x-kubernetes-validations", json!([{ "rule": "a" }, { "rule": "b || !has(self.preset)" }]))]
     #[case::new_description("SPEC/properties/codec/description", json!("the codec"))]
     #[case::new_short_name("/spec/names/shortNames", json!(["cl", "clp"]))]
     #[case::new_column("V1/additionalPrinterColumns", json!([
@@ -284,6 +295,12 @@ mod tests {
         "additionalProperties changed"
     )]
     #[case::rule_added("SPEC/x-kubernetes-validations", json!([{ "rule": "a" }, { "rule": "b" }]), "a new rule may reject")]
+    #[case::rule_for_a_known_field("SPEC/x-kubernetes-validations",
+        json!([{ "rule": "a" }, { "rule": "b || !has(self.crf)" }]), "a new rule may reject")]
+    #[case::rule_for_a_new_field_and_others("SPEC/x-kubernetes-validations",
+        json!([{ "rule": "a" }, { "rule": "b && (c || !has(self.preset))" }]), "a new rule may reject")]
+    #[case::rule_with_a_condition("SPEC/x-kubernetes-validations",
+        json!([{ "rule": "a" }, { "rule": "b ? c : d || !has(self.preset)" }]), "a new rule may reject")]
     #[case::rule_for_new_objects_and_others("SPEC/x-kubernetes-validations",
         json!([{ "rule": "a" }, { "rule": "b", "optionalOldSelf": true }]), "a new rule may reject")]
     #[case::short_name_removed("/spec/names/shortNames", json!([]), "shortNames lost \"cl\"")]
