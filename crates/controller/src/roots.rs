@@ -38,9 +38,23 @@ impl RootsArgs {
     }
 }
 
-/// The roots of one tenant's document.
-pub(crate) fn of_tenant(roots: &[String]) -> Result<ScoringRoots, RootError> {
-    ScoringRoots::from_roots(roots.iter().map(String::as_str), TENANT_PLACEHOLDER)
+/// The roots of a declared tenant, in which `{namespace}` stands for each of its namespaces: they share the tenant's jobs, so
+/// each may use the clips of the others. The error names the root.
+pub(crate) fn of_tenant(roots: &[String], namespaces: &[String]) -> Result<ScoringRoots, String> {
+    let mut expanded = Vec::with_capacity(roots.len());
+    for root in roots {
+        if !root.contains(namespaces::PLACEHOLDER) {
+            expanded.push(root.clone());
+        } else if namespaces.is_empty() {
+            return Err(format!(
+                "{root:?}: {{namespace}} stands for the tenant's namespaces, and it lists none"
+            ));
+        } else {
+            expanded.extend(namespaces.iter().map(|name| root.replace(namespaces::PLACEHOLDER, name)));
+        }
+    }
+    ScoringRoots::from_roots(expanded.iter().map(String::as_str), TENANT_PLACEHOLDER)
+        .map_err(|RootError { root, problem }| format!("{root:?}: {problem}"))
 }
 
 impl Roots for ScoringRoots {
@@ -56,7 +70,9 @@ impl Roots for ScoringRoots {
 fn denial(AddressDenied { address, reason }: &AddressDenied) -> String {
     match reason {
         DenialReason::NoRoots => {
-            format!("{address} cannot be scored: no scoring roots are configured ({VARIABLE})")
+            format!(
+                "{address} cannot be scored: no scoring roots are configured ({VARIABLE}, or the tenant's scoring.roots)"
+            )
         }
         DenialReason::InvalidAddress(problem) => format!("{address} cannot be used: {problem}"),
         DenialReason::OutsideRoots => format!(
@@ -84,7 +100,8 @@ mod tests {
     fn without_roots_every_address_is_denied_and_the_message_says_so() {
         assert_eq!(
             roots(" , ").check(&tenant("acme"), "/data/a").unwrap_err(),
-            "\"/data/a\" cannot be scored: no scoring roots are configured (VMAFX_SCORING_ROOTS)"
+            "\"/data/a\" cannot be scored: no scoring roots are configured (VMAFX_SCORING_ROOTS, or the tenant's \
+             scoring.roots)"
         );
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vmafx_controller::auth::Access;
+use vmafx_controller::auth::{Access, QuotaOverrides};
 use vmafx_controller::identity::{Identity, Role, Roles};
 use vmafx_controller::refusal::Refusal;
 use vmafx_queue::TenantId;
@@ -197,6 +197,18 @@ async fn tenants_have_their_own_scoring_roots() {
         assert!(access.roots.of(&id(other)).is_empty());
         assert!(access.roots.check(&id(other), "s3://clips/acme/a.mp4").is_err());
     }
+}
+
+#[tokio::test]
+async fn a_tenant_has_the_quota_of_its_declaration() {
+    let issuer = Issuer::start().await;
+    let mut acme = tenant("acme", &issuer);
+    acme["quota"] = json!({"pendingJobs": 100, "nodes": 3});
+    let access = TenantsFile::of(&[acme]).open(&clock()).await;
+    let of = |name: &str| access.quotas.of(&TenantId::new(name).unwrap());
+    let expected = QuotaOverrides { pending_jobs: Some(100), nodes: Some(3), ..QuotaOverrides::default() };
+    assert_eq!(of("acme"), expected);
+    assert_eq!(of("nobody"), QuotaOverrides::default());
 }
 
 #[tokio::test]
