@@ -27,6 +27,16 @@ use crate::helm::Chart;
 #[case::no_database("controller.store.backend=postgres", "name the Secret with the URL of the database")]
 #[case::no_controller("controller.enabled=false", "say where the controller is")]
 #[case::tenant("auth.tenant=Studio", "does not match pattern")]
+#[case::no_tenant("auth.tenant=", "name a tenant, or set auth.tenantsSource=kubernetes")]
+#[case::other_tenants("auth.tenantsSource=file", "value must be one of '', 'kubernetes'")]
+#[case::tenants_of_everybody(
+    "auth.tenantsSource=kubernetes,auth.disabled=true",
+    "leave it empty if auth.disabled is true"
+)]
+#[case::roots_of_nobody(
+    "auth.tenantsSource=kubernetes,auth.tenant=,controller.scoringRoots={/media}",
+    "each VmafxTenant has spec.scoring.roots"
+)]
 #[case::keys_without_issuer("auth.jwksEndpoint=https://issuer.example.com/keys", "say who signs the tokens")]
 #[case::half_an_address("operator.controllerAddress.grpc=c:1", "set grpc and http together")]
 #[case::certificates_without_webhook(
