@@ -148,7 +148,8 @@ fn the_operator_knows_what_belongs_to_its_release() {
     known.extend(dedicated.iter().flatten());
     assert_eq!(known, accounts);
     let secrets = list("VMAFX_OPERATOR_RELEASE_SECRETS");
-    let expected = ["db", "extra", "lab-controller-ca", "lab-controller-tls", "lab-operator-webhook"];
+    let expected =
+        ["db", "extra", "lab-controller-ca", "lab-controller-tls", "lab-operator-webhook", "scrape"];
     assert_eq!(secrets, expected.into());
 }
 
