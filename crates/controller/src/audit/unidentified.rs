@@ -43,7 +43,7 @@ mod tests {
         let (calls, start) = (UnidentifiedCalls::default(), Instant::now());
         let admitted: Vec<_> = (0..13).map(|_| calls.admit(start)).collect();
         assert_eq!(admitted, [vec![Some(0); 10], vec![None; 3]].concat());
-        assert_eq!(calls.admit(start + WINDOW - Duration::from_nanos(1)), None);
+        assert_eq!(calls.admit(start + WINDOW.saturating_sub(Duration::from_nanos(1))), None);
         assert_eq!(calls.admit(start + WINDOW), Some(4));
         assert_eq!(calls.admit(start + WINDOW), Some(0));
     }
