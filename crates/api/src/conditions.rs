@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::reasons::Reason;
-pub use self::types::{JobCondition, NodeCondition, TrainingCondition};
+pub use self::types::{JobCondition, NodeCondition, TenantCondition, TrainingCondition};
 
 /// One aspect of the state of a resource.
 ///
@@ -101,7 +101,8 @@ mod tests {
         let words = (Reason::ALL.iter().map(|w| (w.as_str(), w.meaning())))
             .chain(JobCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())))
             .chain(NodeCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())))
-            .chain(TrainingCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())));
+            .chain(TrainingCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())))
+            .chain(TenantCondition::ALL.iter().map(|w| (w.as_str(), w.meaning())));
         for (word, meaning) in words {
             assert!(is_camel_case(word), "{word}");
             assert!(meaning.trim().ends_with('.'), "{word}: {meaning:?} is not a sentence");

@@ -6,10 +6,15 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube::{CustomResourceExt, Resource as _};
 use vmafx_job::limits::MAX_TRAINING_NAME_LENGTH;
 
-use crate::{VmafxJob, VmafxModelTraining, VmafxNode};
+use crate::{VmafxJob, VmafxModelTraining, VmafxNode, VmafxTenant};
 
 pub fn all() -> Vec<CustomResourceDefinition> {
-    vec![definition::<VmafxJob>(), definition::<VmafxNode>(), definition::<VmafxModelTraining>()]
+    vec![
+        definition::<VmafxJob>(),
+        definition::<VmafxNode>(),
+        definition::<VmafxModelTraining>(),
+        definition::<VmafxTenant>(),
+    ]
 }
 
 pub fn definition<K: CustomResourceExt>() -> CustomResourceDefinition {
@@ -58,6 +63,9 @@ pub(crate) fn nothing_required(schema: &mut schemars::Schema) {
 /// templates write it for an empty value, would be stored and keep the default from being filled in. Without the mark
 /// the API server drops it like a field that is not there.
 ///
+/// A type that refuses unknown fields says so in its schema, which the API server does not accept beside properties; it prunes
+/// unknown fields or refuses them itself.
+///
 /// Descriptions lose the line breaks of the source, because `kubectl explain` wraps them to the terminal itself.
 fn tidy(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
@@ -71,8 +79,12 @@ fn tidy(schema: &mut JSONSchemaProps) {
         Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(tidy),
         None => {}
     }
-    if let Some(JSONSchemaPropsOrBool::Schema(value)) = schema.additional_properties.as_mut() {
-        tidy(value);
+    match schema.additional_properties.as_mut() {
+        Some(JSONSchemaPropsOrBool::Schema(value)) => tidy(value),
+        Some(JSONSchemaPropsOrBool::Bool(_)) if schema.properties.is_some() => {
+            schema.additional_properties = None;
+        }
+        _ => {}
     }
 }
 

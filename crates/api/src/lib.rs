@@ -23,12 +23,14 @@ pub mod job;
 pub mod node;
 pub mod pod_template;
 mod rules;
+pub mod tenant;
 pub mod training;
 pub mod workload;
 
 pub use conditions::{Condition, ConditionStatus};
 pub use job::{VmafxJob, VmafxJobSpec, VmafxJobStatus};
 pub use node::{VmafxNode, VmafxNodeSpec, VmafxNodeStatus};
+pub use tenant::{VmafxTenant, VmafxTenantSpec, VmafxTenantStatus};
 pub use training::{VmafxModelTraining, VmafxModelTrainingSpec, VmafxModelTrainingStatus};
 
 /// The API group of all resources.

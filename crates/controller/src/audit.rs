@@ -32,8 +32,8 @@ use tonic::Code;
 use tracing::Level;
 use vmafx_proto::NAMESPACE_HEADER;
 use vmafx_proto::refusal::RefusalReason;
-use vmafx_queue::JobId;
 use vmafx_queue::ids::SessionId;
+use vmafx_queue::{JobId, TenantId};
 
 pub use self::grpc::GrpcAuditLayer;
 pub use self::http::audit_http;
@@ -41,7 +41,7 @@ use self::text::printable;
 use self::unidentified::UnidentifiedCalls;
 use crate::auth::permissions::CallEffect;
 use crate::grpc::code_name;
-use crate::identity::{Identity, Role};
+use crate::identity::{Identity, Role, Roles};
 
 /// The target of the lines.
 pub const TARGET: &str = "vmafx::audit";
@@ -57,10 +57,26 @@ pub struct AuditedCall(Option<Arc<Mutex<CallFacts>>>);
 
 #[derive(Clone, Debug, Default)]
 struct CallFacts {
-    caller: Option<Identity>,
+    caller: Option<AuditedCaller>,
     job: Option<JobId>,
     node: Option<String>,
     session: Option<SessionId>,
+}
+
+/// Whose token it is, also if the call is refused because of the tenant or the namespace.
+#[derive(Clone, Debug)]
+pub(crate) struct AuditedCaller {
+    pub(crate) subject: String,
+    /// `None` if the caller belongs to no tenant that is in force.
+    pub(crate) tenant: Option<TenantId>,
+    pub(crate) roles: Roles,
+}
+
+impl From<&Identity> for AuditedCaller {
+    fn from(identity: &Identity) -> Self {
+        let Identity { tenant, subject, roles, .. } = identity.clone();
+        Self { subject, tenant: Some(tenant), roles }
+    }
 }
 
 impl AuditedCall {
@@ -73,8 +89,8 @@ impl AuditedCall {
         extensions.get().cloned().unwrap_or_default()
     }
 
-    pub(crate) fn caller(&self, caller: &Identity) {
-        self.learn(|facts| facts.caller = Some(caller.clone()));
+    pub(crate) fn caller(&self, caller: AuditedCaller) {
+        self.learn(|facts| facts.caller = Some(caller));
     }
 
     pub(crate) fn job(&self, job: JobId) {
@@ -182,7 +198,7 @@ impl PendingLine {
         let roles =
             caller.as_ref().map(|caller| caller.roles.iter().map(Role::name).collect::<Vec<_>>().join(","));
         let subject = caller.as_ref().map(|caller| printable(&caller.subject));
-        let tenant = caller.as_ref().map(|caller| caller.tenant.as_str());
+        let tenant = caller.as_ref().and_then(|caller| caller.tenant.as_ref()).map(TenantId::as_str);
         let (job, session) = (job.map(|id| id.to_string()), session.map(|id| id.to_string()));
         let peer = self.peer.map(|peer| peer.to_string());
         // A macro, because the level of an event is part of its callsite.

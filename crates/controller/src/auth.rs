@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  request ─▶ middleware ─▶ permissions: which roles? ─▶ authenticator: who calls? ─▶ role check ─▶ handler
-//!                           unlisted method: denied      static tokens │ keys of one issuer │ tenants
+//!                           unlisted method: denied      static tokens │ issuer of the settings │ tenants
 //! ```
 //!
 //! Calls are denied by default: a method that [`permissions`] does not list is denied to everybody, admins included.
@@ -24,6 +24,7 @@ mod claims;
 mod clocks;
 mod config_file;
 mod issuer;
+mod issuers;
 mod jwks;
 mod jwt;
 mod metrics;
@@ -32,6 +33,7 @@ pub mod middleware;
 pub(crate) mod namespaces;
 mod outcome;
 pub mod permissions;
+mod principal;
 mod provider;
 mod refresher;
 mod reloading_file;

@@ -27,6 +27,9 @@ use vmafx_queue::Store;
 use self::apply::apply;
 use self::plan::{AgentSummary, MIN_WRITE_INTERVAL, Resource, summarize};
 
+/// Owner of what the controller writes to resources.
+pub(crate) const FIELD_MANAGER: &str = "vmafx-controller";
+
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 const MAX_CONCURRENT_WRITES: usize = 8;

@@ -29,9 +29,9 @@ pub struct RootsArgs {
 /// The permitted locations of clips and of reports.
 #[derive(Clone, Debug, Default)]
 pub struct PermittedRoots {
-    clips: ScoringRoots,
+    pub(crate) clips: ScoringRoots,
     /// Empty: those of the clips.
-    reports: ScoringRoots,
+    pub(crate) reports: ScoringRoots,
 }
 
 impl RootsArgs {
@@ -61,15 +61,23 @@ fn parse(
         .map_err(|error| refused(error.root.clone(), error.problem.to_string()))
 }
 
-impl PermittedRoots {
-    /// The roots in one tenant's document.
-    pub(crate) fn of_tenant(clips: &[String], reports: &[String]) -> Result<Self, (&'static str, RootError)> {
-        let parse = |field: &'static str, roots: &[String]| {
-            let roots = ScoringRoots::from_roots(roots.iter().map(String::as_str), TENANT_PLACEHOLDER);
-            roots.map_err(|error| (field, error))
-        };
-        Ok(Self { clips: parse("scoring.roots", clips)?, reports: parse("reports.roots", reports)? })
+/// The roots of a declared tenant, in which `{namespace}` stands for each of its namespaces: they share the tenant's jobs, so
+/// each may use the clips of the others. The error names the root.
+pub(crate) fn of_tenant(roots: &[String], namespaces: &[String]) -> Result<ScoringRoots, String> {
+    let mut expanded = Vec::with_capacity(roots.len());
+    for root in roots {
+        if !root.contains(namespaces::PLACEHOLDER) {
+            expanded.push(root.clone());
+        } else if namespaces.is_empty() {
+            return Err(format!(
+                "{root:?}: {{namespace}} stands for the tenant's namespaces, and it lists none"
+            ));
+        } else {
+            expanded.extend(namespaces.iter().map(|name| root.replace(namespaces::PLACEHOLDER, name)));
+        }
     }
+    ScoringRoots::from_roots(expanded.iter().map(String::as_str), TENANT_PLACEHOLDER)
+        .map_err(|RootError { root, problem }| format!("{root:?}: {problem}"))
 }
 
 impl Roots for PermittedRoots {
@@ -103,7 +111,9 @@ fn denial(
 ) -> String {
     match reason {
         DenialReason::NoRoots => {
-            format!("{address} cannot be scored: no scoring roots are configured ({variable})")
+            format!(
+                "{address} cannot be scored: no scoring roots are configured ({variable}, or the tenant's {field})"
+            )
         }
         DenialReason::InvalidAddress(problem) => format!("{address} cannot be used: {problem}"),
         DenialReason::OutsideRoots => format!(
@@ -135,7 +145,8 @@ mod tests {
     fn without_roots_every_address_is_denied_and_the_message_says_so() {
         assert_eq!(
             roots(" , ").check(&tenant("acme"), "/data/a").unwrap_err(),
-            "\"/data/a\" cannot be scored: no scoring roots are configured (VMAFX_SCORING_ROOTS)"
+            "\"/data/a\" cannot be scored: no scoring roots are configured (VMAFX_SCORING_ROOTS, or the tenant's \
+             scoring.roots)"
         );
     }
 

@@ -95,14 +95,14 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         shutdown: tasks.shutdown(),
     });
     close_store_last(&service, tasks);
-    tasks.service("auth", access.refresher.clone().run(tasks.shutdown()));
+    let readiness = Readiness::new(tasks.shutdown());
+    tasks.service("auth", access.refresher.clone().run(&readiness, tasks.shutdown()));
     background::run(&service, retention, settings.retention.retention_interval.0, tasks);
     if let Some(client) = settings.node_status.client().await? {
         let writer = NodeStatusWriter::new(store.clone(), client, settings.cluster.clone(), metrics);
         tasks.service("node-status", writer.run(tasks.shutdown()));
     }
 
-    let readiness = Readiness::new(tasks.shutdown());
     tasks.service("readiness", readiness::watch(store, readiness.clone(), serving.clone(), tasks.shutdown()));
     let parts = listeners::ListenerParts {
         service,

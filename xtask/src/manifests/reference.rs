@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use vmafx_api::conditions::{JobCondition, NodeCondition, Reason, TrainingCondition};
+use vmafx_api::conditions::{JobCondition, NodeCondition, Reason, TenantCondition, TrainingCondition};
 
 pub(super) fn render(crds: &[&Value]) -> String {
     let mut page = String::from(
@@ -46,6 +46,7 @@ fn kind(page: &mut String, crd: &Value) {
     match kind {
         "VmafxJob" => conditions(page, JobCondition::ALL.iter().map(|c| (c.as_str(), c.meaning()))),
         "VmafxNode" => conditions(page, NodeCondition::ALL.iter().map(|c| (c.as_str(), c.meaning()))),
+        "VmafxTenant" => conditions(page, TenantCondition::ALL.iter().map(|c| (c.as_str(), c.meaning()))),
         _ => conditions(page, TrainingCondition::ALL.iter().map(|c| (c.as_str(), c.meaning()))),
     }
 }

@@ -149,5 +149,13 @@ closed_list! {
         GateHeld,
         /// The checkpoint did not meet the promotion gate; the stable tag stays.
         GateMissed,
+        /// The controllers use the tenant.
+        TenantInForce,
+        /// The tenant cannot be used as it is; the message names the field.
+        TenantInvalid,
+        /// Another tenant has the same tenantId, so neither is used.
+        TenantIdTaken,
+        /// Another tenant lists a namespace of this one, so the namespace belongs to neither.
+        NamespaceTaken,
     }
 }

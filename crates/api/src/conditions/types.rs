@@ -53,3 +53,11 @@ closed_list! {
         GatePassed,
     }
 }
+
+closed_list! {
+    /// Condition types of a `VmafxTenant`.
+    TenantCondition {
+        /// The controllers use the tenant: its callers are authenticated.
+        Ready,
+    }
+}

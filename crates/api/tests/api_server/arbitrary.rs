@@ -3,6 +3,7 @@
 
 mod job;
 mod node;
+mod tenant;
 mod training;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use vmafx_api::{Condition, ConditionStatus};
 
 pub(crate) use self::job::job;
 pub(crate) use self::node::node;
+pub(crate) use self::tenant::tenant;
 pub(crate) use self::training::training;
 
 /// Any text without control characters, the empty one included.

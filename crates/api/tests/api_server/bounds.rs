@@ -53,8 +53,8 @@ fn field_cases(path: &str, schema: &Value) -> Vec<Case> {
         cases.push(Case { path: path.into(), value: Some(value), complaint: complaint.into() });
     };
     if let Some(wrong) = wrong_type(schema) {
-        let name =
-            if schema["format"] == "date-time" { "date-time" } else { schema["type"].as_str().unwrap() };
+        let format = schema["format"].as_str().filter(|_| schema["type"] == "string");
+        let name = format.unwrap_or_else(|| schema["type"].as_str().unwrap());
         case(wrong, &format!("must be of type {name}"));
     }
     if schema["enum"].is_array() {
@@ -78,6 +78,9 @@ fn field_cases(path: &str, schema: &Value) -> Vec<Case> {
     }
     if schema["format"] == "date-time" {
         case(json!("yesterday"), "must be of type date-time");
+    }
+    if schema["format"] == "uri" {
+        case(json!("login.example"), "must be of type uri");
     }
     if schema["maxItems"].is_u64() {
         let item = if schema["items"]["type"] == "string" { json!("psnr") } else { json!({}) };

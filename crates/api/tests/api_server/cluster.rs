@@ -4,7 +4,7 @@ use kube::api::{Api, DynamicObject, PatchParams, PostParams};
 use kube::core::{ApiResource, Status};
 use kube::{Client, CustomResourceExt};
 use serde_json::{Value, json};
-use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
+use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode, VmafxTenant};
 use vmafx_testkit::kube::{ControlPlane, TestNamespace, install_crds};
 
 /// A new namespace on the shared API server, with the definitions installed.
@@ -14,22 +14,24 @@ pub(crate) async fn namespace(prefix: &str) -> TestNamespace {
     cluster.namespace(prefix).await.unwrap()
 }
 
-/// One of the three kinds, untyped, so that a test can send objects that the types do not allow.
+/// One of the kinds, untyped, so that a test can send objects that the types do not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ResourceKind {
     Job,
     Node,
     Training,
+    Tenant,
 }
 
 impl ResourceKind {
-    pub(crate) const ALL: [Self; 3] = [Self::Job, Self::Node, Self::Training];
+    pub(crate) const ALL: [Self; 4] = [Self::Job, Self::Node, Self::Training, Self::Tenant];
 
     pub(crate) fn resource(self) -> ApiResource {
         match self {
             Self::Job => VmafxJob::api_resource(),
             Self::Node => VmafxNode::api_resource(),
             Self::Training => VmafxModelTraining::api_resource(),
+            Self::Tenant => VmafxTenant::api_resource(),
         }
     }
 
@@ -39,6 +41,7 @@ impl ResourceKind {
             Self::Job => vmafx_api::crd::definition::<VmafxJob>(),
             Self::Node => vmafx_api::crd::definition::<VmafxNode>(),
             Self::Training => vmafx_api::crd::definition::<VmafxModelTraining>(),
+            Self::Tenant => vmafx_api::crd::definition::<VmafxTenant>(),
         };
         serde_json::to_value(&crd.spec.versions[0].schema.as_ref().unwrap().open_api_v3_schema).unwrap()
     }
@@ -67,6 +70,11 @@ impl ResourceKind {
                 json!({ "baseModel": "vmaf_v0.6.1", "algorithm": "online-sgd-ema", "image": "vmafx-trainer",
                         "outputRegistry": "localhost:5000/models", "registrySecret": "push" }),
                 json!({ "conditions": condition, "statefulSet": { "name": "a", "uid": "b" } }),
+            ),
+            Self::Tenant => (
+                json!({ "tenantId": "acme", "namespaces": ["acme-prod"],
+                        "oidc": { "issuer": "https://login.example", "jwksEndpoint": "https://login.example/keys" } }),
+                json!({ "conditions": condition }),
             ),
         };
         let resource = self.resource();

@@ -88,10 +88,13 @@ async fn the_published_examples_are_accepted_and_shown_in_the_published_columns(
     assert_eq!(kubectl.columns(&["vmjob"]), ["NAME", "PHASE", "SCORE", "NODE", "AGE"]);
     assert_eq!(kubectl.columns(&["vmnode"]), ["NAME", "VENDOR", "HEALTHY", "JOBS", "DEVICE", "AGE"]);
     assert_eq!(kubectl.columns(&["vmtrain"]), ["NAME", "PHASE", "SAMPLES", "MODELVERSION", "AGE"]);
+    assert_eq!(kubectl.columns(&["vmtenant"]), ["NAME", "ISSUER", "ENABLED", "AGE"]);
+    let wide = kubectl.columns(&["vmtenant", "-o", "wide"]);
+    assert_eq!(wide[4..], ["TENANT", "NAMESPACES", "READY", "REASON"]);
     let wide = kubectl.columns(&["vmnode", "-o", "wide"]);
     assert_eq!(wide[6..], ["REPLICAS", "READY", "PAUSED", "HEARTBEAT", "QUARANTINED", "IMAGE", "REASON"]);
     let all = kubectl.run(&["get", "vmafx", "-o", "name"]);
-    assert_eq!(all.lines().count(), 3, "the category holds all kinds: {all}");
+    assert_eq!(all.lines().count(), 4, "the category holds all kinds: {all}");
 }
 
 #[tokio::test]

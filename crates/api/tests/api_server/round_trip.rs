@@ -14,7 +14,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode};
+use vmafx_api::{VmafxJob, VmafxModelTraining, VmafxNode, VmafxTenant};
 use vmafx_testkit::kube::TestNamespace;
 
 use crate::arbitrary;
@@ -44,6 +44,14 @@ fn every_field_of_a_training_survives() {
     round_trip(ResourceKind::Training, arbitrary::training(), |name, (spec, status)| VmafxModelTraining {
         status: Some(status),
         ..VmafxModelTraining::new(name, spec)
+    });
+}
+
+#[test]
+fn every_field_of_a_tenant_survives() {
+    round_trip(ResourceKind::Tenant, arbitrary::tenant(), |name, (spec, status)| VmafxTenant {
+        status: Some(status),
+        ..VmafxTenant::new(name, spec)
     });
 }
 

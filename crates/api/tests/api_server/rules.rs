@@ -46,6 +46,7 @@ fn cases() -> Vec<Case> {
     let mut cases = job_cases();
     cases.extend(node_cases());
     cases.extend(training_cases());
+    cases.extend(tenant_cases());
     cases
 }
 
@@ -137,6 +138,18 @@ fn training_cases() -> Vec<Case> {
     cases
 }
 
+fn tenant_cases() -> Vec<Case> {
+    let nobody = "set oidc, namespaces or both: otherwise no caller belongs to the tenant";
+    let without_namespaces = |namespaces: Value| Case {
+        kind: ResourceKind::Tenant,
+        before: None,
+        edits: vec![(".spec.oidc", Value::Null), (".spec.namespaces", namespaces)],
+        field: ".spec.oidc",
+        message: nobody,
+    };
+    vec![without_namespaces(Value::Null), without_namespaces(json!([]))]
+}
+
 fn apply(object: &mut Value, edits: &Edits) {
     for (path, value) in edits {
         paths::set(object, path, (!value.is_null()).then(|| value.clone()));
@@ -208,6 +221,10 @@ async fn values_at_the_edge_of_a_rule_are_accepted() {
         (ResourceKind::Job, ".spec.suspend", Value::Null),
         (ResourceKind::Node, ".spec.replicas", json!(0)),
         (ResourceKind::Node, ".spec.resources.limits", json!({ "cpu": 2, "memory": "1Gi" })),
+        (ResourceKind::Tenant, ".spec.oidc", Value::Null),
+        (ResourceKind::Tenant, ".spec.namespaces", Value::Null),
+        (ResourceKind::Tenant, ".spec.oidc.audience", json!("")),
+        (ResourceKind::Tenant, ".spec.reports.roots", json!(["r".repeat(4096)])),
         (ResourceKind::Training, ".metadata.name", json!("n".repeat(100))),
         (ResourceKind::Training, ".spec.checkpoint.interval", json!("1s")),
         (ResourceKind::Training, ".spec.checkpoint.interval", json!("1h30m0.5s")),

@@ -120,7 +120,16 @@ impl DocumentRunner {
 #[rstest]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_code_blocks_of_a_document_work(
-    #[values("install", "gpu", "storage", "postgres", "upgrades", "monitoring", "troubleshooting")]
+    #[values(
+        "install",
+        "tenants",
+        "gpu",
+        "storage",
+        "postgres",
+        "upgrades",
+        "monitoring",
+        "troubleshooting"
+    )]
     name: &str,
 ) {
     let blocks = document(name).blocks;

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use vmafx_testkit::markdown::MarkdownDocument;
 
 /// The documents for people who install and operate VMAFX.
-pub(crate) const OPERATING: [&str; 7] =
-    ["install", "gpu", "storage", "postgres", "upgrades", "monitoring", "troubleshooting"];
+pub(crate) const OPERATING: [&str; 8] =
+    ["install", "tenants", "gpu", "storage", "postgres", "upgrades", "monitoring", "troubleshooting"];
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

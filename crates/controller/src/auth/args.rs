@@ -7,10 +7,11 @@ use std::time::Duration;
 use vmafx_kit::config::{GoDuration, SettingsError};
 use vmafx_queue::TenantId;
 
-use super::authenticator::{Authenticator, Inner, Issuers};
+use super::authenticator::{Authenticator, Inner};
 use super::clocks::Clocks;
 use super::config_file::{self, ConfigFileError};
 use super::issuer::IssuerName;
+use super::issuers::Issuers;
 use super::jwks::{Endpoint, Fetcher, KeyCache};
 use super::metrics::AuthMetrics;
 use super::metrics_token::MetricsToken;
@@ -20,7 +21,7 @@ use super::refresher::AuthRefresher;
 use super::reloading_file::ReloadingFile;
 use super::static_tokens::StaticTokens;
 use super::subjects::Subjects;
-use super::tenants::TenantRegistry;
+use super::tenants::{TenantRegistry, TenantResources, TenantRoots, TenantSource, TenantsFile};
 use super::token_cache::TokenCache;
 use crate::identity::{Identity, Role, Roles};
 use crate::roots::{self, RootsArgs};
@@ -40,6 +41,10 @@ const OPERATOR_SUBJECT: &str = "VMAFX_AUTH_OPERATOR_SUBJECT";
 const TENANTS: &str = "VMAFX_AUTH_TENANTS_SOURCE";
 const TENANTS_FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
 const TENANTS_REFRESH: &str = "VMAFX_AUTH_TENANTS_REFRESH";
+
+/// Values of `VMAFX_AUTH_TENANTS_SOURCE`.
+const FILE: &str = "file";
+const KUBERNETES: &str = "kubernetes";
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct AuthArgs {
@@ -88,7 +93,7 @@ pub struct AuthArgs {
     pub auth_subjects: Option<String>,
 
     /// Tenant of the subjects in `VMAFX_AUTH_SUBJECTS` that have none of their own; `{namespace}` makes the namespace of
-    /// each ServiceAccount its tenant.
+    /// each ServiceAccount its tenant. Namespaces that a VmafxTenant lists belong to that.
     #[arg(long, env = "VMAFX_AUTH_DEFAULT_TENANT", value_name = "TENANT")]
     pub auth_default_tenant: Option<String>,
 
@@ -96,7 +101,7 @@ pub struct AuthArgs {
     #[arg(long, env = "VMAFX_AUTH_OPERATOR_SUBJECT", value_name = "SUBJECT")]
     pub auth_operator_subject: Option<String>,
 
-    /// Source of tenants with their own issuers; the only source is file.
+    /// Source of declared tenants: file, or kubernetes for the VmafxTenant resources of one namespace.
     #[arg(long, env = "VMAFX_AUTH_TENANTS_SOURCE", value_name = "SOURCE")]
     pub auth_tenants_source: Option<String>,
 
@@ -104,7 +109,11 @@ pub struct AuthArgs {
     #[arg(long, env = "VMAFX_AUTH_TENANTS_FILE", value_name = "FILE")]
     pub auth_tenants_file: Option<PathBuf>,
 
-    /// Interval at which the tenants file is read again.
+    /// Namespace of the VmafxTenant resources. Default: that of the Pod, or of the kubeconfig.
+    #[arg(long, env = "POD_NAMESPACE", value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+
+    /// Interval at which the tenants are read again; after ten without success every call is refused.
     #[arg(long, env = "VMAFX_AUTH_TENANTS_REFRESH", value_name = "DURATION", default_value = "30s")]
     pub auth_tenants_refresh: GoDuration,
 }
@@ -115,9 +124,11 @@ pub enum AuthError {
     Settings(#[from] SettingsError),
     #[error("an authentication file is invalid")]
     File(#[from] ConfigFileError),
+    #[error("there is no access to a cluster, which {TENANTS}=kubernetes needs")]
+    Cluster(#[from] kube::Error),
     #[error(
         "authentication is not configured: set {JWKS} and {ISSUER} for tokens of an issuer, {TOKEN_FILE} for static \
-         tokens, {TENANTS}=file for several tenants, or, for development only, {DISABLED}=true"
+         tokens, {TENANTS}=file or kubernetes for several tenants, or, for development only, {DISABLED}=true"
     )]
     NotConfigured,
 }
@@ -125,10 +136,10 @@ pub enum AuthError {
 #[derive(Clone)]
 pub struct Access {
     pub authenticator: Authenticator,
-    /// The tenants file has roots of its own, so roots depend on the authentication settings.
+    /// Declared tenants have roots of their own, so roots depend on the authentication settings.
     pub roots: Arc<dyn service::Roots>,
     pub refresher: AuthRefresher,
-    /// Whether each namespace is the tenant of its name.
+    /// Whether each namespace is the tenant of its name, and no tenant is declared.
     pub tenant_per_namespace: bool,
 }
 
@@ -156,17 +167,34 @@ impl AuthArgs {
             }
             _ => None,
         };
-        let issuers = self.issuers(tokens.is_some(), &clocks, &metrics).await?;
-        let roots: Arc<dyn service::Roots> = match &issuers {
-            Issuers::Tenants(registry) => Arc::clone(registry) as _,
-            Issuers::One(provider) => Arc::new(scoring_roots.open(provider.namespaces.as_ref())?),
-            Issuers::Disabled(_) | Issuers::None => Arc::new(scoring_roots.open(None)?),
+        let anonymous = if self.auth_disabled { Some(anonymous(&metrics)?) } else { None };
+        let issuers = match anonymous {
+            Some(_) => Issuers::default(),
+            None => self.issuers(&clocks, &metrics).await?,
         };
-        let tenant_per_namespace = matches!(
-            &issuers,
-            Issuers::One(provider) if provider.namespaces == Some(NamespaceTenants::Each)
-        );
-        let inner = Inner { issuers, tokens, metrics_token, cache: TokenCache::default(), clocks, metrics };
+        let nobody = anonymous.is_none() && tokens.is_none();
+        if nobody && issuers.provider.is_none() && issuers.tenants.is_none() {
+            return Err(AuthError::NotConfigured);
+        }
+        // A declared tenant may have several namespaces, none of its name.
+        let tenant_per_namespace =
+            issuers.namespaces == Some(NamespaceTenants::Each) && issuers.tenants.is_none();
+        let configured = scoring_roots.open(issuers.namespaces.as_ref())?;
+        let roots: Arc<dyn service::Roots> = match &issuers.tenants {
+            Some(registry) => {
+                Arc::new(TenantRoots { registry: Arc::clone(registry), undeclared: configured })
+            }
+            None => Arc::new(configured),
+        };
+        let inner = Inner {
+            anonymous,
+            issuers,
+            tokens,
+            metrics_token,
+            cache: TokenCache::default(),
+            clocks,
+            metrics,
+        };
         let authenticator = Authenticator(Arc::new(inner));
         Ok(Access {
             refresher: AuthRefresher(authenticator.clone()),
@@ -176,32 +204,43 @@ impl AuthArgs {
         })
     }
 
-    async fn issuers(
+    async fn issuers(&self, clocks: &Clocks, metrics: &AuthMetrics) -> Result<Issuers, AuthError> {
+        let namespaces = self.namespace_tenants()?;
+        let provider = self.provider(namespaces.as_ref(), clocks, metrics).await?;
+        let tenants = self.tenants(clocks, metrics).await?.map(Arc::new);
+        Ok(Issuers { provider, tenants, namespaces })
+    }
+
+    async fn tenants(
         &self,
-        tokens: bool,
         clocks: &Clocks,
         metrics: &AuthMetrics,
-    ) -> Result<Issuers, AuthError> {
-        if self.auth_disabled {
-            metrics.disabled();
-            tracing::warn!(
-                "AUTHENTICATION IS DISABLED ({DISABLED}): every caller is admin and node of tenant dev"
-            );
-            return Ok(Issuers::Disabled(anonymous()?));
-        }
-        if let Some(file) = &self.auth_tenants_file {
-            let registry = TenantRegistry::open(
-                file.clone(),
-                self.auth_tenants_refresh.0,
-                self.jwks_ca_file.clone(),
-                clocks.clone(),
-                metrics.clone(),
-            );
-            return Ok(Issuers::Tenants(Arc::new(registry.await?)));
-        }
-        let Some(endpoint) = &self.jwks_endpoint else {
-            return if tokens { Ok(Issuers::None) } else { Err(AuthError::NotConfigured) };
+    ) -> Result<Option<TenantRegistry>, AuthError> {
+        let source = if let Some(file) = &self.auth_tenants_file {
+            TenantSource::File(TenantsFile(file.clone()))
+        } else if self.has_tenant_resources() {
+            let client = kube::Client::try_default().await?;
+            let namespace = self.namespace.clone().unwrap_or_else(|| client.default_namespace().to_owned());
+            tracing::info!(namespace, "the tenants are the VmafxTenant resources of one namespace");
+            TenantSource::Kubernetes(Box::new(TenantResources::new(client, namespace)))
+        } else {
+            return Ok(None);
         };
+        // The certificates are those of one issuer, that of the settings if there is one.
+        let ca_file = self.jwks_ca_file.clone().filter(|_| self.jwks_endpoint.is_none());
+        let interval = self.auth_tenants_refresh.0;
+        let registry = TenantRegistry::new(source, interval, ca_file, clocks.clone(), metrics.clone());
+        registry.require_valid_file().await?;
+        Ok(Some(registry))
+    }
+
+    async fn provider(
+        &self,
+        namespaces: Option<&NamespaceTenants>,
+        clocks: &Clocks,
+        metrics: &AuthMetrics,
+    ) -> Result<Option<Provider>, AuthError> {
+        let Some(endpoint) = &self.jwks_endpoint else { return Ok(None) };
         let issuer = match (&self.auth_issuer, &self.jwks_token_file) {
             (Some(name), _) => IssuerName::Configured(Arc::new(name.clone())),
             (None, Some(file)) => IssuerName::from_token_file(file).await?,
@@ -215,23 +254,26 @@ impl AuthArgs {
             tracing::warn!("tokens for any audience are accepted: set {AUDIENCE}");
         }
         let fetcher = Fetcher::new(endpoint, self.jwks_ca_file.clone(), self.jwks_token_file.clone());
-        let namespaces = self.namespace_tenants()?;
-        Ok(Issuers::One(Box::new(Provider {
+        let names =
+            ClaimNames { tenant: self.auth_tenant_claim.clone(), roles: self.auth_roles_claim.clone() };
+        Ok(Some(Provider {
             issuer,
             audience: self.auth_audience.clone(),
-            names: ClaimNames {
-                tenant: self.auth_tenant_claim.clone(),
-                roles: self.auth_roles_claim.clone(),
-            },
+            names: Some(names).filter(|_| self.auth_tenants_source.is_none()),
             keys: Arc::new(KeyCache::new(fetcher, clocks.clone(), metrics.clone())),
-            subjects: self.subjects(namespaces.clone()).await?,
+            subjects: self.subjects(namespaces.cloned()).await?,
             operator: self.auth_operator_subject.clone(),
-            namespaces,
-        })))
+        }))
+    }
+
+    fn has_tenant_resources(&self) -> bool {
+        self.auth_tenants_source.as_deref() == Some(KUBERNETES)
     }
 
     fn namespace_tenants(&self) -> Result<Option<NamespaceTenants>, SettingsError> {
-        let Some(value) = &self.auth_default_tenant else { return Ok(None) };
+        let Some(value) = &self.auth_default_tenant else {
+            return Ok(self.has_tenant_resources().then_some(NamespaceTenants::Declared));
+        };
         let tenants = NamespaceTenants::parse(value);
         tenants.map(Some).map_err(|error| invalid_value(DEFAULT_TENANT, value, &error))
     }
@@ -276,7 +318,8 @@ impl AuthArgs {
         if self.auth_default_tenant.is_some() && self.auth_subjects.is_none() {
             return without(DEFAULT_TENANT, SUBJECTS);
         }
-        if self.auth_operator_subject.is_some() && self.auth_default_tenant.is_none() {
+        let namespaces_have_tenants = self.auth_default_tenant.is_some() || self.has_tenant_resources();
+        if self.auth_operator_subject.is_some() && !namespaces_have_tenants {
             return without(OPERATOR_SUBJECT, DEFAULT_TENANT);
         }
         Ok(())
@@ -296,13 +339,19 @@ impl AuthArgs {
             return Err(SettingsError::Both { first: DISABLED, second: TENANTS });
         }
         match source {
-            "file" => {}
-            "kubernetes" => {
-                let reason = "tenants are not read from Kubernetes resources: use file and mount the file";
-                return Err(invalid_value(TENANTS, source, &reason));
-            }
-            _ => return Err(invalid_value(TENANTS, source, &"use file")),
+            FILE => self.check_tenants_file(scoring_roots)?,
+            KUBERNETES => self.check_tenant_resources(scoring_roots)?,
+            _ => return Err(invalid_value(TENANTS, source, &"use file or kubernetes")),
         }
+        let bounds = Duration::from_secs(1)..=Duration::from_hours(1);
+        if !bounds.contains(&self.auth_tenants_refresh.0) {
+            let reason = "use a duration from 1s to 1h";
+            return Err(invalid_value(TENANTS_REFRESH, &self.auth_tenants_refresh.to_string(), &reason));
+        }
+        Ok(())
+    }
+
+    fn check_tenants_file(&self, scoring_roots: &RootsArgs) -> Result<(), SettingsError> {
         if self.auth_tenants_file.is_none() {
             return Err(SettingsError::Without {
                 variable: "VMAFX_AUTH_TENANTS_SOURCE=file",
@@ -316,13 +365,30 @@ impl AuthArgs {
             (scoring_roots.scoring_roots.is_some(), roots::VARIABLE),
             (scoring_roots.report_roots.is_some(), roots::REPORTS_VARIABLE),
         ];
-        if let Some((_, first)) = global_settings.into_iter().find(|(set, _)| *set) {
-            return Err(SettingsError::Both { first, second: TENANTS });
+        match global_settings.into_iter().find(|(set, _)| *set) {
+            Some((_, first)) => Err(SettingsError::Both { first, second: TENANTS }),
+            None => Ok(()),
         }
-        let bounds = Duration::from_secs(1)..=Duration::from_hours(1);
-        if !bounds.contains(&self.auth_tenants_refresh.0) {
-            let reason = "use a duration from 1s to 1h";
-            return Err(invalid_value(TENANTS_REFRESH, &self.auth_tenants_refresh.to_string(), &reason));
+    }
+
+    /// The issuer of the settings goes together with declared tenants: it is the cluster's, for ServiceAccounts.
+    fn check_tenant_resources(&self, scoring_roots: &RootsArgs) -> Result<(), SettingsError> {
+        let without = |variable, needs| Err(SettingsError::Without { variable, needs });
+        if self.auth_tenants_file.is_some() {
+            return without(TENANTS_FILE, "VMAFX_AUTH_TENANTS_SOURCE=file");
+        }
+        if self.jwks_endpoint.is_some() && self.auth_subjects.is_none() {
+            return without(JWKS, SUBJECTS);
+        }
+        // They are the roots of namespaces that no tenant lists.
+        let global_roots = [
+            (scoring_roots.scoring_roots.is_some(), roots::VARIABLE),
+            (scoring_roots.report_roots.is_some(), roots::REPORTS_VARIABLE),
+        ];
+        if self.auth_default_tenant.is_none()
+            && let Some((_, variable)) = global_roots.into_iter().find(|(set, _)| *set)
+        {
+            return without(variable, DEFAULT_TENANT);
         }
         Ok(())
     }
@@ -337,7 +403,9 @@ fn invalid_value(variable: &str, value: &str, reason: &dyn std::fmt::Display) ->
 }
 
 /// The identity of every caller while authentication is disabled.
-fn anonymous() -> Result<Identity, SettingsError> {
+fn anonymous(metrics: &AuthMetrics) -> Result<Identity, SettingsError> {
+    metrics.disabled();
+    tracing::warn!("AUTHENTICATION IS DISABLED ({DISABLED}): every caller is admin and node of tenant dev");
     let tenant = TenantId::new("dev").map_err(|error| invalid_value(DISABLED, "true", &error))?;
     let roles = Roles::of(&[Role::Admin, Role::Node]);
     Ok(Identity { tenant, subject: "anonymous".to_owned(), roles, calls_for_namespaces: false })

@@ -39,10 +39,7 @@ impl CallAuthorizer {
             self.0.metrics().call(AuthOutcome::Accepted);
             return Ok(None);
         }
-        let caller = self.0.authenticate(bearer::token(headers)).await?;
-        call.caller(&caller);
-        let identity = self.for_namespace(caller, headers)?;
-        call.caller(&identity);
+        let identity = self.0.authenticate_for(bearer::token(headers), namespace(headers), call).await?;
         let deny = |outcome, text| {
             self.0.metrics().call(outcome);
             tracing::debug!(?outcome, tenant = %identity.tenant, subject = identity.subject, "denied a call");
@@ -59,17 +56,6 @@ impl CallAuthorizer {
             None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
         }
     }
-
-    fn for_namespace(&self, caller: Identity, headers: &HeaderMap) -> Result<Identity, Refusal> {
-        let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
-        let Some(value) = values.next() else { return Ok(caller) };
-        // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
-        let namespace = value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default();
-        self.0.for_namespace(caller, namespace).map_err(|outcome| {
-            self.0.metrics().call(outcome);
-            outcome.refusal()
-        })
-    }
 }
 
 /// Adds the caller to the extensions of a permitted request, and keeps the connection of one that is authenticated.
@@ -79,6 +65,14 @@ fn admit(identity: Option<Identity>, extensions: &mut Extensions) {
         request.authorized();
     }
     extensions.insert(identity);
+}
+
+/// The namespace that the call is for.
+fn namespace(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
+    let value = values.next()?;
+    // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
+    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
 }
 
 fn names(roles: Roles) -> String {

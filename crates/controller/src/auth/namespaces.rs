@@ -9,12 +9,15 @@ pub(crate) const PLACEHOLDER: &str = "{namespace}";
 /// The name of a Kubernetes namespace is a DNS label.
 const MAX_NAMESPACE_LENGTH: usize = 63;
 
+/// The tenant of a namespace that no declared tenant lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamespaceTenants {
     /// Each namespace is the tenant of its name.
     Each,
     /// All namespaces are one tenant.
     One(TenantId),
+    /// Only namespaces that a declared tenant lists have a tenant.
+    Declared,
 }
 
 impl NamespaceTenants {
@@ -33,7 +36,8 @@ impl NamespaceTenants {
     }
 }
 
-fn is_namespace(text: &str) -> bool {
+/// Whether the text can be the name of a namespace.
+pub(super) fn is_namespace(text: &str) -> bool {
     let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();
     bytes.len() <= MAX_NAMESPACE_LENGTH

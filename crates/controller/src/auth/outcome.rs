@@ -30,6 +30,8 @@ closed_label! {
         Suspended = "suspended",
         /// The call is for a namespace, and its caller is not the operator.
         Namespace = "namespace",
+        /// The namespace belongs to no tenant, or it cannot be told to which one.
+        NamespaceTenant = "namespace_tenant",
         Role = "role",
         UnknownMethod = "unknown_method",
         KeysUnavailable = "keys_unavailable",
@@ -47,12 +49,16 @@ impl AuthOutcome {
                 "tokens cannot be verified: the issuer's keys cannot be fetched; try again later".to_owned(),
             ),
             Self::TenantsStale => Refusal::Unavailable(
-                "tokens cannot be verified: the tenants file cannot be read; try again later".to_owned(),
+                "tokens cannot be verified: the tenants cannot be read; try again later".to_owned(),
             ),
             Self::Namespace => Refusal::Denied(format!(
                 "{NAMESPACE_HEADER}: only the operator may call for a namespace, which it must name correctly \
                  (VMAFX_AUTH_OPERATOR_SUBJECT)"
             )),
+            Self::NamespaceTenant => Refusal::Denied(
+                "the namespace belongs to no tenant: one VmafxTenant, which is Ready, must list it in spec.namespaces"
+                    .to_owned(),
+            ),
             Self::Role | Self::UnknownMethod => {
                 Refusal::Denied("the caller is not authorized for this call".to_owned())
             }

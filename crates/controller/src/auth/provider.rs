@@ -1,4 +1,4 @@
-//! A single issuer for all tenants.
+//! The issuer of the settings, which all tenants share.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::claims::{Claims, RoleClaim, ValidityPeriod};
 use super::issuer::IssuerName;
 use super::jwks::{KeyCache, UsableKeys};
 use super::jwt::UnverifiedToken;
-use super::namespaces::NamespaceTenants;
 use super::outcome::AuthOutcome;
+use super::principal::{Membership, Principal};
 use super::reloading_file::ReloadingFile;
 use super::subjects::{SubjectGrant, Subjects};
 use super::token_cache::VerifiedToken;
-use crate::identity::{Identity, Roles};
+use crate::identity::Roles;
 
 const MAX_SUBJECT_CHARS: usize = 512;
 
@@ -43,12 +43,12 @@ pub(super) struct ClaimNames {
 pub(super) struct Provider {
     pub(super) issuer: IssuerName,
     pub(super) audience: Option<String>,
-    pub(super) names: ClaimNames,
+    /// `None`: only the subject map names tenants and roles.
+    pub(super) names: Option<ClaimNames>,
     pub(super) keys: Arc<KeyCache>,
     pub(super) subjects: SubjectMap,
     /// The subject that may call for any namespace.
     pub(super) operator: Option<String>,
-    pub(super) namespaces: Option<NamespaceTenants>,
 }
 
 impl Provider {
@@ -70,33 +70,33 @@ impl Provider {
         token: &UnverifiedToken<'_>,
         now: i64,
     ) -> Result<VerifiedToken, AuthOutcome> {
-        let (issuer, issuer_generation) = self.issuer.get();
+        let (issuer, _) = self.issuer.get();
         if token.issuer != *issuer {
             return Err(AuthOutcome::Issuer);
         }
         let (claims, version) = verify_signature(token, &self.keys).await?;
         let validity = validate_claims(&claims, &issuer, self.audience.as_deref(), now)?;
-        let (subjects, subjects_generation) = self.subjects.get();
-        let generation = subjects_generation + issuer_generation;
-        let identity = self.identity(&claims, &subjects)?;
+        let principal = self.principal(&claims, &self.subjects.get().0)?;
         let (keys, kid) = (Arc::clone(&self.keys), token.kid.clone());
-        Ok(VerifiedToken { identity, validity, keys, kid, version, generation })
+        Ok(VerifiedToken { principal, validity, keys, kid, version })
     }
 
     /// Tenant and roles in the subject map take precedence over the claims of the token.
-    fn identity(&self, claims: &Claims, subjects: &Subjects) -> Result<Identity, AuthOutcome> {
+    fn principal(&self, claims: &Claims, subjects: &Subjects) -> Result<Principal, AuthOutcome> {
         let subject = log_subject(claims);
-        if let Some(SubjectGrant { tenant, roles }) = subjects.get(claims.subject()) {
+        if let Some(SubjectGrant { membership, roles }) = subjects.get(claims.subject()) {
             let calls_for_namespaces = self.operator.as_deref() == Some(claims.subject());
-            return Ok(Identity { tenant, subject, roles, calls_for_namespaces });
+            return Ok(Principal { membership, subject, roles, calls_for_namespaces });
         }
-        let tenant = claims.text(&self.names.tenant).ok_or(AuthOutcome::NoTenant)?;
+        let names = self.names.as_ref().ok_or(AuthOutcome::NoTenant)?;
+        let tenant = claims.text(&names.tenant).ok_or(AuthOutcome::NoTenant)?;
         let tenant = TenantId::new(tenant).map_err(|_| AuthOutcome::NoTenant)?;
-        let roles = match claims.roles(&self.names.roles) {
+        let roles = match claims.roles(&names.roles) {
             RoleClaim::Roles(roles) => roles,
             RoleClaim::Absent => Roles::NONE,
         };
-        Ok(Identity { tenant, subject, roles, calls_for_namespaces: false })
+        let membership = Membership::Tenant(tenant);
+        Ok(Principal { membership, subject, roles, calls_for_namespaces: false })
     }
 }
 

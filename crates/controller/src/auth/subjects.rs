@@ -19,7 +19,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use vmafx_queue::TenantId;
 
-use super::namespaces::NamespaceTenants;
+use super::namespaces::{NamespaceTenants, is_namespace};
+use super::principal::Membership;
 use super::static_tokens::parse_roles;
 use crate::identity::{Roles, service_account};
 
@@ -44,7 +45,7 @@ struct SubjectEntry {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SubjectGrant {
-    pub(super) tenant: TenantId,
+    pub(super) membership: Membership,
     pub(super) roles: Roles,
 }
 
@@ -78,8 +79,8 @@ impl Subjects {
             return Some(grant.clone());
         }
         let (namespace, account) = service_account(subject)?;
-        let roles = *self.in_any_namespace.get(account)?;
-        Some(SubjectGrant { tenant: NamespaceTenants::Each.tenant_of(namespace)?, roles })
+        let roles = *self.in_any_namespace.get(account).filter(|_| is_namespace(namespace))?;
+        Some(SubjectGrant { membership: Membership::Namespace(namespace.to_owned()), roles })
     }
 
     fn from_entries(entries: Vec<SubjectEntry>, default: Option<&NamespaceTenants>) -> Result<Self, String> {
@@ -105,20 +106,21 @@ impl Subjects {
                         .to_owned(),
                 );
             }
-            if tenant.is_some() || default != Some(&NamespaceTenants::Each) {
+            let shared = !matches!(default, Some(NamespaceTenants::Each | NamespaceTenants::Declared));
+            if tenant.is_some() || shared {
                 return Err("every namespace needs a tenant of its own: set VMAFX_AUTH_DEFAULT_TENANT={namespace}, and \
                             name no tenant here"
                     .to_owned());
             }
             self.in_any_namespace.insert(account.to_owned(), roles).is_none()
         } else {
-            let tenant = match (tenant, default, account) {
-                (Some(name), ..) => TenantId::new(&name).map_err(|error| format!("tenant: {error}"))?,
-                (None, Some(NamespaceTenants::One(tenant)), _) => tenant.clone(),
-                (None, Some(NamespaceTenants::Each), Some((namespace, _))) => NamespaceTenants::Each
-                    .tenant_of(namespace)
-                    .ok_or("it is no subject of a ServiceAccount")?,
-                (None, Some(NamespaceTenants::Each), None) => {
+            let membership = match (tenant, default, account) {
+                (Some(name), ..) => {
+                    Membership::Tenant(TenantId::new(&name).map_err(|error| format!("tenant: {error}"))?)
+                }
+                (None, Some(_), Some((namespace, _))) => Membership::Namespace(namespace.to_owned()),
+                (None, Some(NamespaceTenants::One(tenant)), None) => Membership::Tenant(tenant.clone()),
+                (None, Some(NamespaceTenants::Each | NamespaceTenants::Declared), None) => {
                     return Err(
                         "it is in no namespace, so it has no tenant: use a file that names its tenant"
                             .to_owned(),
@@ -126,7 +128,12 @@ impl Subjects {
                 }
                 (None, None, _) => return Err(NO_TENANT.to_owned()),
             };
-            self.by_subject.insert(subject, SubjectGrant { tenant, roles }).is_none()
+            if let Membership::Namespace(namespace) = &membership
+                && !is_namespace(namespace)
+            {
+                return Err("it is no subject of a ServiceAccount".to_owned());
+            }
+            self.by_subject.insert(subject, SubjectGrant { membership, roles }).is_none()
         };
         if is_new { Ok(()) } else { Err("it is listed twice".to_owned()) }
     }
@@ -151,14 +158,22 @@ mod tests {
 
     #[test]
     fn a_list_and_a_file_say_the_same() {
-        let expected = SubjectGrant { tenant: tenant("t"), roles: Roles::of(&[Role::Node, Role::Reader]) };
+        let roles = Roles::of(&[Role::Node, Role::Reader]);
+        let expected = SubjectGrant { membership: Membership::Namespace("vmafx".to_owned()), roles };
         let list = format!("{NODE}=vmafx:node+vmafx:reader, ");
         let list = Subjects::parse_list(&list, Some(&one("t"))).unwrap();
         assert_eq!(list.get(NODE), Some(expected));
         assert_eq!(list.get("other"), None);
-        let file =
-            format!("subjects: [{{subject: '{NODE}', roles: ['vmafx:node', 'vmafx:reader'], tenant: t}}]");
-        assert_eq!(Subjects::parse_file(&file, None).unwrap(), list);
+        let file = format!("subjects: [{{subject: '{NODE}', roles: ['vmafx:node', 'vmafx:reader']}}]");
+        assert_eq!(Subjects::parse_file(&file, Some(&one("t"))).unwrap(), list);
+    }
+
+    #[test]
+    fn a_tenant_in_the_file_takes_precedence_over_that_of_the_namespace() {
+        let file = format!("subjects: [{{subject: '{NODE}', roles: ['vmafx:node'], tenant: t}}]");
+        let subjects = Subjects::parse_file(&file, Some(&NamespaceTenants::Each)).unwrap();
+        let grant = subjects.get(NODE).map(|grant| grant.membership);
+        assert_eq!(grant, Some(Membership::Tenant(tenant("t"))));
     }
 
     #[rstest]
@@ -182,8 +197,10 @@ mod tests {
     fn an_account_of_every_namespace_has_the_tenant_of_its_namespace() {
         let list = "system:serviceaccount:*:worker=vmafx:node,system:serviceaccount:farm:worker=vmafx:reader";
         let subjects = Subjects::parse_list(list, Some(&NamespaceTenants::Each)).unwrap();
-        let grant =
-            |subject: &str| subjects.get(subject).map(|grant| (grant.tenant.to_string(), grant.roles));
+        let grant = |subject: &str| match subjects.get(subject)?.membership {
+            Membership::Namespace(namespace) => Some((namespace, subjects.get(subject)?.roles)),
+            Membership::Tenant(tenant) => panic!("{tenant}"),
+        };
         let node = Roles::of(&[Role::Node]);
         assert_eq!(grant("system:serviceaccount:a:worker"), Some(("a".to_owned(), node)));
         assert_eq!(grant("system:serviceaccount:b:worker"), Some(("b".to_owned(), node)));

@@ -12,29 +12,35 @@ use sha2::{Digest, Sha256};
 
 use super::claims::ValidityPeriod;
 use super::jwks::{KeyCache, UsableKeys};
-use crate::identity::Identity;
+use super::principal::Principal;
 
 const MAX_GENERATION_ENTRIES: usize = 1024;
 
 #[derive(Clone, Debug)]
 pub(super) struct VerifiedToken {
-    pub(super) identity: Identity,
+    pub(super) principal: Principal,
     pub(super) validity: ValidityPeriod,
     /// The keys of the issuer; `kid` is the key that signed and `version` the key set at that time.
     pub(super) keys: Arc<KeyCache>,
     pub(super) kid: String,
     pub(super) version: u64,
-    /// Generation of subjects or tenants.
-    pub(super) generation: u64,
 }
 
-impl VerifiedToken {
-    pub(super) async fn identity_if_valid(&self, now: i64, generation: u64) -> Option<Identity> {
-        if self.generation != generation || self.validity.check(now).is_err() {
+#[derive(Debug)]
+pub(super) struct CachedToken {
+    verified: VerifiedToken,
+    /// Generation of subjects and tenants.
+    generation: u64,
+}
+
+impl CachedToken {
+    pub(super) async fn principal_if_valid(&self, now: i64, generation: u64) -> Option<Principal> {
+        let VerifiedToken { principal, validity, keys, kid, version } = &self.verified;
+        if self.generation != generation || validity.check(now).is_err() {
             return None;
         }
-        let UsableKeys { version, .. } = self.keys.find(&self.kid).await.ok()?;
-        (version == self.version).then(|| self.identity.clone())
+        let UsableKeys { version: current, .. } = keys.find(kid).await.ok()?;
+        (current == *version).then(|| principal.clone())
     }
 }
 
@@ -49,12 +55,12 @@ pub(super) struct TokenCache(Mutex<Generations>);
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: HashMap<TokenDigest, Arc<VerifiedToken>>,
-    old: HashMap<TokenDigest, Arc<VerifiedToken>>,
+    young: HashMap<TokenDigest, Arc<CachedToken>>,
+    old: HashMap<TokenDigest, Arc<CachedToken>>,
 }
 
 impl TokenCache {
-    pub(super) fn get(&self, token: &TokenDigest) -> Option<Arc<VerifiedToken>> {
+    pub(super) fn get(&self, token: &TokenDigest) -> Option<Arc<CachedToken>> {
         let mut generations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cached) = generations.young.get(token) {
             return Some(Arc::clone(cached));
@@ -64,16 +70,18 @@ impl TokenCache {
         Some(cached)
     }
 
-    pub(super) fn insert(&self, token: TokenDigest, verified: VerifiedToken) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(token, Arc::new(verified));
+    /// `generation` is that from before the token was verified.
+    pub(super) fn insert(&self, token: TokenDigest, verified: VerifiedToken, generation: u64) {
+        let cached = Arc::new(CachedToken { verified, generation });
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(token, cached);
     }
 }
 
 impl Generations {
-    fn insert(&mut self, token: TokenDigest, verified: Arc<VerifiedToken>) {
+    fn insert(&mut self, token: TokenDigest, cached: Arc<CachedToken>) {
         if self.young.len() >= MAX_GENERATION_ENTRIES {
             self.old = std::mem::take(&mut self.young);
         }
-        self.young.insert(token, verified);
+        self.young.insert(token, cached);
     }
 }

@@ -9,10 +9,8 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use serde_json::json;
 use vmafx_api::VmafxNode;
 
-use super::StatusOutcome;
 use super::plan::{AgentSummary, Resource, is_due};
-
-const FIELD_MANAGER: &str = "vmafx-controller";
+use super::{FIELD_MANAGER, StatusOutcome};
 
 /// Covers the read and the write.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -11,8 +11,8 @@ use crate::issuer::{clock, open, open_with_metrics};
 #[case::nothing(
     &[],
     "authentication is not configured: set VMAFX_JWKS_ENDPOINT and VMAFX_AUTH_ISSUER for tokens of an issuer, \
-     VMAFX_AUTH_TOKEN_FILE for static tokens, VMAFX_AUTH_TENANTS_SOURCE=file for several tenants, or, for development \
-     only, VMAFX_AUTH_DISABLED=true"
+     VMAFX_AUTH_TOKEN_FILE for static tokens, VMAFX_AUTH_TENANTS_SOURCE=file or kubernetes for several tenants, \
+     or, for development only, VMAFX_AUTH_DISABLED=true"
 )]
 #[case::endpoint_without_issuer(
     &[("VMAFX_JWKS_ENDPOINT", "https://i/keys")],
@@ -45,11 +45,36 @@ use crate::issuer::{clock, open, open_with_metrics};
     ],
     "VMAFX_JWKS_ENDPOINT and VMAFX_AUTH_TENANTS_SOURCE are both set"
 )]
-#[case::kubernetes(
-    &[("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes")],
-    "VMAFX_AUTH_TENANTS_SOURCE cannot be \"kubernetes\": tenants are not read from Kubernetes resources: use file"
+#[case::source(
+    &[("VMAFX_AUTH_TENANTS_SOURCE", "ldap")],
+    "VMAFX_AUTH_TENANTS_SOURCE cannot be \"ldap\": use file or kubernetes"
 )]
-#[case::source(&[("VMAFX_AUTH_TENANTS_SOURCE", "ldap")], "VMAFX_AUTH_TENANTS_SOURCE cannot be \"ldap\": use file")]
+#[case::resources_and_file(
+    &[("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes"), ("VMAFX_AUTH_TENANTS_FILE", "/t")],
+    "VMAFX_AUTH_TENANTS_FILE is set, but VMAFX_AUTH_TENANTS_SOURCE=file is not"
+)]
+#[case::resources_and_an_issuer_that_names_no_tenants(
+    &[
+        ("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes"),
+        ("VMAFX_JWKS_ENDPOINT", "https://i/keys"), ("VMAFX_AUTH_ISSUER", "i"),
+    ],
+    "VMAFX_JWKS_ENDPOINT is set, but VMAFX_AUTH_SUBJECTS is not"
+)]
+#[case::roots_of_nobody(
+    &[("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes"), ("VMAFX_SCORING_ROOTS", "/data")],
+    "VMAFX_SCORING_ROOTS is set, but VMAFX_AUTH_DEFAULT_TENANT is not"
+)]
+#[case::report_roots_of_nobody(
+    &[("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes"), ("VMAFX_REPORT_ROOTS", "/data")],
+    "VMAFX_REPORT_ROOTS is set, but VMAFX_AUTH_DEFAULT_TENANT is not"
+)]
+#[case::subject_in_no_namespace(
+    &[
+        ("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes"), ("VMAFX_JWKS_ENDPOINT", "https://i/keys"),
+        ("VMAFX_AUTH_ISSUER", "i"), ("VMAFX_AUTH_SUBJECTS", "alice=vmafx:reader"),
+    ],
+    "VMAFX_AUTH_SUBJECTS cannot be \"alice=vmafx:reader\": \"alice\": it is in no namespace"
+)]
 #[case::source_without_file(
     &[("VMAFX_AUTH_TENANTS_SOURCE", "file")],
     "VMAFX_AUTH_TENANTS_SOURCE=file is set, but VMAFX_AUTH_TENANTS_FILE is not"

@@ -14,6 +14,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use vmafx_api::VmafxJob;
+use vmafx_api::conditions::Reason;
 use vmafx_job::CancelCause;
 use vmafx_kit::causes::chain;
 use vmafx_kit::metrics::LabelSet;
@@ -22,6 +23,7 @@ use vmafx_proto::controller::v1::Job;
 
 use super::CachedJob;
 use super::metrics::{JobMetrics, SweepSkip};
+use super::observe::Explanation;
 use super::orphan::{SweptOrigin, origin, wants};
 use super::scope::{JobScope, JobScopes};
 use super::tracked::TrackedJobs;
@@ -77,10 +79,20 @@ impl Sweeper {
 
     async fn sweep(&self) -> Result<SweepCounts, String> {
         let mut counts = SweepCounts::default();
-        for scope in self.scopes_to_sweep().await? {
-            self.sweep_scope(&scope, &mut counts).await?;
+        let scopes = self.scopes_to_sweep().await?;
+        let mut denied = Vec::new();
+        for scope in &scopes {
+            match self.sweep_scope(scope, &mut counts).await {
+                // A namespace without a tenant has no jobs, and must not keep the sweep from the others.
+                Err(Explanation { reason: Reason::Forbidden, message }) => denied.push(message),
+                swept => swept.map_err(|explanation| explanation.message)?,
+            }
         }
-        Ok(counts)
+        match denied.pop() {
+            // The operator lacks a role rather than a namespace its tenant.
+            Some(message) if denied.len() + 1 == scopes.len() => Err(message),
+            _ => Ok(counts),
+        }
     }
 
     /// The jobs of a namespace whose resources were all deleted have to be found too, so every namespace is swept.
@@ -101,11 +113,11 @@ impl Sweeper {
         Ok(names.iter().map(|name| self.scopes.get(name)).chain(deleted).collect())
     }
 
-    async fn sweep_scope(&self, scope: &JobScope, counts: &mut SweepCounts) -> Result<(), String> {
+    async fn sweep_scope(&self, scope: &JobScope, counts: &mut SweepCounts) -> Result<(), Explanation> {
         let mut token = String::new();
         loop {
             let (page, next) =
-                scope.controller.open_jobs(token).await.map_err(|outage| outage.explanation.message)?;
+                scope.controller.open_jobs(token).await.map_err(|outage| outage.explanation)?;
             let suspects = page.into_iter().filter_map(|job| self.suspect(scope, job));
             let mut checks = stream::iter(suspects)
                 .map(|suspect| self.check(scope, suspect))

@@ -1,6 +1,6 @@
 //! The environment variables and arguments of the containers, parsed by the programs' own settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Parser;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use vmafx_kit::config::{Environment, ParseExit, parse};
 use crate::helm::Chart;
 
 /// Variables that are not read by the settings.
-const NOT_SETTINGS: [&str; 3] = ["POD_NAME", "POD_NAMESPACE", "A"];
+const NOT_SETTINGS: [&str; 4] = ["POD_NAME", "POD_NAMESPACE", "A", "SSL_CERT_FILE"];
 
 #[test]
 fn every_variable_is_a_setting_of_its_program_and_has_a_valid_value() {
@@ -151,4 +151,44 @@ fn the_operator_knows_what_belongs_to_its_release() {
     let expected =
         ["db", "extra", "lab-controller-ca", "lab-controller-tls", "lab-operator-webhook", "scrape"];
     assert_eq!(secrets, expected.into());
+}
+
+#[test]
+fn with_declared_tenants_the_controller_may_read_them_and_the_operator_names_its_namespaces() {
+    let objects = Chart::render(&Chart::values("tenants"), "ns");
+    let variables = |program: &str| {
+        let is_program = |one: &&Value| one["kind"] == "Deployment" && one["metadata"]["name"] == program;
+        let container =
+            &objects.iter().find(is_program).unwrap()["spec"]["template"]["spec"]["containers"][0];
+        let all = container["env"].as_array().unwrap().iter();
+        all.map(|one| (one["name"].as_str().unwrap(), one["value"].clone())).collect::<BTreeMap<_, _>>()
+    };
+    let (controller, operator) = (variables("vmafx-controller"), variables("vmafx-operator"));
+    assert_eq!(controller["VMAFX_AUTH_TENANTS_SOURCE"], "kubernetes");
+    assert_eq!(controller.get("VMAFX_AUTH_DEFAULT_TENANT"), None);
+    assert_eq!(operator["VMAFX_CONTROLLER_TENANT_PER_NAMESPACE"], "true");
+    let subjects = controller["VMAFX_AUTH_SUBJECTS"].as_str().unwrap();
+    assert!(subjects.contains("system:serviceaccount:*:vmafx-worker="), "{subjects}");
+
+    let roles = |objects: &[Value]| {
+        let of_controller =
+            |one: &&Value| one["kind"] == "Role" && one["metadata"]["name"] == "vmafx-controller";
+        objects.iter().filter(of_controller).count()
+    };
+    assert_eq!(roles(&objects), 1);
+    assert_eq!(roles(&Chart::render(&Chart::values("namespaces"), "ns")), 0);
+}
+
+#[test]
+fn additional_volumes_are_mounted_wherever_the_additional_variables_are_set() {
+    let mut mounted = BTreeSet::new();
+    for object in Chart::render(&Chart::values("tenants"), "ns") {
+        let pod = &object["spec"]["template"]["spec"];
+        let named =
+            |list: &Value| list.as_array().into_iter().flatten().any(|one| one["name"] == "authorities");
+        if named(&pod["volumes"]) && named(&pod["containers"][0]["volumeMounts"]) {
+            mounted.insert(pod["containers"][0]["name"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(mounted.into_iter().collect::<Vec<_>>(), ["controller", "migrate", "operator"]);
 }

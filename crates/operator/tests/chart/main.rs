@@ -30,6 +30,20 @@ use crate::helm::Chart;
 #[case::tenant("auth.tenant=Studio", "does not match pattern")]
 #[case::weight("auth.tenantWeights.studio=0", "minimum: got 0, want 1")]
 #[case::pool_without_guests("auth.sharedPools.pool={}", "does not match pattern")]
+#[case::no_tenant("auth.tenant=", "name a tenant, or set auth.tenantsSource=kubernetes")]
+#[case::other_tenants("auth.tenantsSource=file", "value must be one of '', 'kubernetes'")]
+#[case::tenants_of_everybody(
+    "auth.tenantsSource=kubernetes,auth.disabled=true",
+    "leave it empty if auth.disabled is true"
+)]
+#[case::roots_of_nobody(
+    "auth.tenantsSource=kubernetes,auth.tenant=,controller.scoringRoots={/media}",
+    "each VmafxTenant has spec.scoring.roots"
+)]
+#[case::report_roots_of_nobody(
+    "auth.tenantsSource=kubernetes,auth.tenant=,controller.reportRoots={/reports}",
+    "each VmafxTenant has spec.reports.roots"
+)]
 #[case::keys_without_issuer("auth.jwksEndpoint=https://issuer.example.com/keys", "say who signs the tokens")]
 #[case::half_an_address("operator.controllerAddress.grpc=c:1", "set grpc and http together")]
 #[case::certificates_without_webhook(

@@ -89,13 +89,13 @@ fn a_certificate_of_others_is_mounted_by_the_controller_and_verified_by_the_oper
 #[test]
 fn cert_manager_issues_for_the_names_that_the_operator_would() {
     let set = ["tls.certManager.enabled=false"];
-    let CertificateSource::Issued(issued) = Release::new("postgres", &set).source("vmafx-operator") else {
+    let CertificateSource::Issued(operator) = Release::new("postgres", &set).source("vmafx-operator") else {
         panic!("nothing is issued")
     };
     let release = Release::new("postgres", &[]);
     let certificate = &release.get("Certificate", "vmafx-controller")["spec"];
-    assert_eq!(certificate["dnsNames"], json!(issued.hosts));
-    assert_eq!(certificate["secretName"], json!(issued.certificate));
+    assert_eq!(certificate["dnsNames"], json!(operator.hosts));
+    assert_eq!(certificate["secretName"], json!(operator.certificate));
     let signer = release.get("Issuer", certificate["issuerRef"]["name"].as_str().unwrap());
     let authority = release.get("Certificate", "vmafx-controller-ca");
     assert_eq!(signer["spec"]["ca"]["secretName"], authority["spec"]["secretName"]);

@@ -9,11 +9,11 @@ use kube::api::PostParams;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tonic::{Code, Request};
-use vmafx_api::VmafxJob;
+use vmafx_api::{ConditionStatus, VmafxJob, VmafxTenant};
 use vmafx_proto::NAMESPACE_HEADER;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_testkit::kube::account::TestServiceAccount;
-use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace};
+use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, TestNamespace, install_crds};
 use vmafx_testkit::wait;
 
 use crate::TIMEOUT;
@@ -38,13 +38,42 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
+    /// Each namespace is a tenant of its own.
     pub(crate) async fn start() -> Self {
-        // The future is too large for the stack of a test.
-        Box::pin(Self::start_all()).await
+        let roots = ("VMAFX_SCORING_ROOTS", "/clips/{namespace}");
+        Box::pin(Self::with(&[("VMAFX_AUTH_DEFAULT_TENANT", "{namespace}"), roots])).await
     }
 
-    async fn start_all() -> Self {
+    /// Both namespaces are one tenant, and no other namespace has one.
+    async fn declared() -> Self {
+        let settings = [
+            ("VMAFX_AUTH_TENANTS_SOURCE", "kubernetes"),
+            ("VMAFX_AUTH_TENANTS_REFRESH", "1s"),
+            ("POD_NAMESPACE", "default"),
+            ("VMAFX_SCORING_ROOTS", ""),
+        ];
+        let tenants = Box::pin(Self::with(&settings)).await;
+        let namespaces = [tenants.harness.namespace.name(), tenants.neighbour.name()];
+        let studio = json!({
+            "apiVersion": "vmafx.dev/v1", "kind": "VmafxTenant", "metadata": { "name": "studio" },
+            "spec": {
+                "tenantId": "studio", "namespaces": namespaces, "scoring": { "roots": ["/clips/{namespace}"] },
+            },
+        });
+        let api: Api<VmafxTenant> = Api::namespaced(tenants.neighbour.client(), "default");
+        api.create(&PostParams::default(), &serde_json::from_value(studio).unwrap()).await.unwrap();
+        wait::until(TIMEOUT, "the tenant to be in force", || async {
+            let status = api.get("studio").await.unwrap().status.unwrap_or_default();
+            status.conditions.iter().any(|ready| ready.status == ConditionStatus::True)
+        })
+        .await
+        .unwrap();
+        tenants
+    }
+
+    async fn with(settings: &[(&str, &str)]) -> Self {
         let plane = ControlPlane::start(ControlPlaneOptions::default()).await.unwrap();
+        install_crds(&plane.client().unwrap(), &vmafx_api::crd::all()).await.unwrap();
         let operator = account(&plane).await;
         let files = tempfile::tempdir().unwrap();
         let (ca, token) = (files.path().join("ca.crt"), files.path().join("token"));
@@ -55,18 +84,17 @@ impl Tenants {
             "{}=vmafx:writer,system:serviceaccount:*:worker=vmafx:node,system:serviceaccount:*:submitter=vmafx:writer",
             operator.user()
         );
+        let kubeconfig = plane.kubeconfig_path().to_str().unwrap();
         let controller = Controller::with(|config| {
-            config.envs(&[
+            config.envs(settings).envs(&[
+                ("KUBECONFIG", kubeconfig),
                 ("VMAFX_JWKS_ENDPOINT", &keys),
                 ("VMAFX_JWKS_CA_FILE", ca.to_str().unwrap()),
                 ("VMAFX_JWKS_TOKEN_FILE", token.to_str().unwrap()),
                 ("VMAFX_AUTH_SUBJECTS", &subjects),
-                ("VMAFX_AUTH_DEFAULT_TENANT", "{namespace}"),
                 ("VMAFX_AUTH_OPERATOR_SUBJECT", &operator.user()),
-                ("VMAFX_SCORING_ROOTS", "/clips/{namespace}"),
                 ("VMAFX_NODE_STATUS", "true"),
                 ("VMAFX_CLUSTER", CLUSTER),
-                ("KUBECONFIG", plane.kubeconfig_path().to_str().unwrap()),
             ])
         })
         .await;
@@ -216,8 +244,28 @@ async fn a_forged_origin_changes_no_resource() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_nodes_of_a_tenant_score_the_jobs_of_all_its_namespaces() {
+    let tenants = Tenants::declared().await;
+    let (first, second) = (&tenants.harness.namespace, &tenants.neighbour);
+    let worker = tenants.worker(second).await;
+    tenants.create(first, "clip", json!({})).await;
+    worker.score(&worker.pull().await, 90.0).await;
+    let done = tenants.until_reason(first, "clip", "Complete", "Scored").await;
+    assert_eq!(score(&done), Some(90.0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_job_of_a_namespace_whose_last_resource_is_gone_is_cancelled() {
-    let mut tenants = Tenants::start().await;
+    the_job_of_a_deleted_resource_is_cancelled(Tenants::start().await).await;
+}
+
+/// The sweep is denied the namespaces that have no tenant, such as `default`, and goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn namespaces_without_a_tenant_do_not_keep_the_sweep_from_the_others() {
+    the_job_of_a_deleted_resource_is_cancelled(Tenants::declared().await).await;
+}
+
+async fn the_job_of_a_deleted_resource_is_cancelled(mut tenants: Tenants) {
     let submitter = tenants.client(&tenants.harness.namespace, "submitter").await;
     tenants.create(&tenants.harness.namespace, "clip", json!({})).await;
     tenants.until_reason(&tenants.harness.namespace, "clip", "Accepted", "Submitted").await;

@@ -96,9 +96,14 @@ podAntiAffinity:
 {{- if hasPrefix "https://kubernetes.default." .Values.auth.jwksEndpoint }}true{{ end }}
 {{- end }}
 
-{{/* "true" if each namespace is a tenant, else empty. */}}
+{{/* "true" if a namespace has a tenant of its own or that of its VmafxTenant, but never one that all share; else empty. */}}
 {{- define "vmafx.tenantPerNamespace" -}}
-{{- if eq .Values.auth.tenant "{namespace}" }}true{{ end }}
+{{- if has .Values.auth.tenant (list "{namespace}" "") }}true{{ end }}
+{{- end }}
+
+{{/* "true" if the operator must name the namespace of its calls, else empty. */}}
+{{- define "vmafx.callsForNamespaces" -}}
+{{- if or .Values.auth.tenantsSource (eq (include "vmafx.tenantPerNamespace" .) "true") }}true{{ end }}
 {{- end }}
 
 {{/* VMAFX_SHARED_POOLS */}}
@@ -202,7 +207,19 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- fail "auth.issuer: say who signs the tokens whose keys are at auth.jwksEndpoint" }}
 {{- end }}
 {{- if and (eq (include "vmafx.tenantPerNamespace" .) "true") .Values.auth.workerNamespaces }}
-{{- fail "auth.workerNamespaces: leave it empty if auth.tenant is {namespace}, because the workers of every namespace are accepted then" }}
+{{- fail "auth.workerNamespaces: leave it empty if auth.tenant is {namespace} or empty, because the workers of every namespace are accepted then" }}
+{{- end }}
+{{- if and (not .Values.auth.tenant) (not .Values.auth.tenantsSource) }}
+{{- fail "auth.tenant: name a tenant, or set auth.tenantsSource=kubernetes and create VmafxTenants" }}
+{{- end }}
+{{- if and .Values.auth.disabled .Values.auth.tenantsSource }}
+{{- fail "auth.tenantsSource: leave it empty if auth.disabled is true, because everybody is one tenant then" }}
+{{- end }}
+{{- if and $controller (not .Values.auth.tenant) .Values.controller.scoringRoots }}
+{{- fail "controller.scoringRoots: leave it empty if auth.tenant is, because each VmafxTenant has spec.scoring.roots" }}
+{{- end }}
+{{- if and $controller (not .Values.auth.tenant) .Values.controller.reportRoots }}
+{{- fail "controller.reportRoots: leave it empty if auth.tenant is, because each VmafxTenant has spec.reports.roots" }}
 {{- end }}
 {{- if and .Values.operator.enabled (not $controller) (not .Values.operator.controllerAddress.grpc) }}
 {{- fail "operator.controllerAddress: say where the controller is, or set controller.enabled=true" }}
@@ -271,7 +288,12 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 - { name: VMAFX_AUTH_ISSUER, value: {{ . | quote }} }
 {{- end }}
 - { name: VMAFX_AUTH_AUDIENCE, value: {{ .Values.auth.audience | quote }} }
-- { name: VMAFX_AUTH_DEFAULT_TENANT, value: {{ .Values.auth.tenant | quote }} }
+{{- with .Values.auth.tenantsSource }}
+- { name: VMAFX_AUTH_TENANTS_SOURCE, value: {{ . | quote }} }
+{{- end }}
+{{- with .Values.auth.tenant }}
+- { name: VMAFX_AUTH_DEFAULT_TENANT, value: {{ . | quote }} }
+{{- end }}
 - { name: VMAFX_AUTH_OPERATOR_SUBJECT, value: {{ include "vmafx.operatorSubject" . | quote }} }
 - { name: VMAFX_AUTH_SUBJECTS, value: {{ include "vmafx.subjects" . | quote }} }
 {{- end }}

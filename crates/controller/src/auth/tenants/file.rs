@@ -9,12 +9,29 @@
 //!     scoring: {roots: [s3://acme-clips]}
 //! ```
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::tenant::Tenant;
+use super::document::{DocumentSource, TenantDocument};
+use crate::auth::config_file::{self, ConfigFileError};
+
+const FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
+
+#[derive(Debug)]
+pub(crate) struct TenantsFile(pub(crate) PathBuf);
+
+impl TenantsFile {
+    pub(super) async fn read(&self) -> Result<Vec<TenantDocument>, ConfigFileError> {
+        let text = config_file::read(&self.0, FILE).await?;
+        parse(&text).map_err(|problem| self.refused(problem))
+    }
+
+    pub(super) fn refused(&self, problem: String) -> ConfigFileError {
+        ConfigFileError::Content { variable: FILE, file: self.0.clone(), problem }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,54 +39,41 @@ struct RawTenantFile {
     tenants: Vec<Value>,
 }
 
-/// The valid tenants, and what is wrong with the others.
-pub(super) struct TenantFile {
-    pub(super) tenants: Vec<Tenant>,
-    pub(super) problems: Vec<String>,
+fn parse(text: &str) -> Result<Vec<TenantDocument>, String> {
+    let file: RawTenantFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    let documents = (1..).zip(file.tenants).map(|(number, mut spec)| {
+        drop_nulls(&mut spec);
+        TenantDocument { source: DocumentSource::File, name: format!("tenant {number}"), spec }
+    });
+    Ok(documents.collect())
 }
 
-/// An invalid tenant does not lock out the others. Tenants with the same name are all invalid, because it is unknown
-/// which one is meant.
-pub(super) fn parse(text: &str) -> Result<TenantFile, String> {
-    let file: RawTenantFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    let mut problems = Vec::new();
-    let mut by_name: BTreeMap<String, Vec<Tenant>> = BTreeMap::new();
-    for (number, value) in (1..).zip(file.tenants) {
-        match Tenant::parse(value) {
-            Ok(tenant) => by_name.entry(tenant.id.to_string()).or_default().push(tenant),
-            Err(problem) => problems.push(format!("tenant {number}: {problem}")),
+/// A null is an absent field, as it is for the API server.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
         }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
     }
-    let mut tenants = Vec::new();
-    for (name, mut copies) in by_name {
-        match (copies.pop(), copies.is_empty()) {
-            (Some(only), true) => tenants.push(only),
-            _ => problems.push(format!("tenant {name:?} is listed more than once")),
-        }
-    }
-    Ok(TenantFile { tenants, problems })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn one(name: &str) -> String {
-        format!("- {{tenantId: {name}, oidc: {{issuer: 'https://i', jwksEndpoint: 'https://i/k'}}}}\n")
-    }
-
     #[test]
-    fn invalid_and_duplicate_tenants_are_skipped_and_reported() {
-        let text = format!("tenants:\n{}{}{}{}", one("good"), one("twice"), one("BAD"), one("twice"));
-        let contents = parse(&text).unwrap();
-        let names: Vec<_> = contents.tenants.iter().map(|tenant| tenant.id.as_str()).collect();
-        assert_eq!(names, ["good"]);
+    fn documents_are_named_by_their_position_and_have_no_nulls() {
+        let documents = parse("tenants: [{tenantId: a, oidc: {audience: null}}, {enabled: }]").unwrap();
+        let document =
+            |name: &str, spec| TenantDocument { source: DocumentSource::File, name: name.to_owned(), spec };
         assert_eq!(
-            contents.problems,
-            [
-                "tenant 3: tenantId must be 2 to 64 lowercase letters, digits and inner hyphens",
-                "tenant \"twice\" is listed more than once"
-            ]
+            documents,
+            [document("tenant 1", json!({"tenantId": "a", "oidc": {}})), document("tenant 2", json!({}))]
         );
     }
 

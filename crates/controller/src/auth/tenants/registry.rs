@@ -1,7 +1,7 @@
 //! The current tenants.
 //!
-//! Each call uses one snapshot from start to end. A snapshot that could not be refreshed for ten intervals is stale and
-//! refuses every call: otherwise a tenant that was suspended meanwhile would keep its access.
+//! A snapshot that could not be refreshed for ten intervals is stale and refuses every call: otherwise a tenant that was
+//! suspended meanwhile would keep its access.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,103 +9,93 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use vmafx_queue::TenantId;
 use vmafx_queue::clock::Timestamp;
 
-use super::file::{self, TenantFile};
-use super::tenant::Tenant;
+use super::document::TenantDocument;
+use super::file::TenantsFile;
+use super::resources::TenantResources;
+use super::snapshot::{IssuerMember, Snapshot};
+use super::tenant::OidcRules;
+use super::verdict::{self, TenantVerdict};
 use crate::auth::clocks::Clocks;
-use crate::auth::config_file::{self, ConfigFileError};
+use crate::auth::config_file::ConfigFileError;
 use crate::auth::jwks::{Fetcher, KeyCache};
 use crate::auth::jwt::UnverifiedToken;
 use crate::auth::metrics::AuthMetrics;
 use crate::auth::outcome::AuthOutcome;
+use crate::auth::principal::{Membership, Principal};
 use crate::auth::provider::{log_subject, validate_claims, verify_signature};
 use crate::auth::token_cache::VerifiedToken;
-use crate::identity::Identity;
-use crate::roots::PermittedRoots;
-use crate::service::Roots;
 
-const FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
 const MAX_MISSED_REFRESHES: u32 = 10;
 
-struct RegisteredTenant {
-    tenant: Tenant,
-    keys: Arc<KeyCache>,
-}
-
-#[derive(Default)]
-struct Snapshot {
-    by_name: HashMap<TenantId, Arc<RegisteredTenant>>,
-    by_issuer: HashMap<String, Vec<Arc<RegisteredTenant>>>,
-    generation: u64,
-    text: String,
+#[derive(Debug)]
+pub(crate) enum TenantSource {
+    File(TenantsFile),
+    Kubernetes(Box<TenantResources>),
 }
 
 pub(crate) struct TenantRegistry {
-    file: PathBuf,
+    source: TenantSource,
     interval: Duration,
+    /// CA certificates for the keys of the tenants' issuers.
     ca_file: Option<PathBuf>,
     current: RwLock<Arc<Snapshot>>,
-    read_at: Mutex<Timestamp>,
+    /// `None` until the first read.
+    read_at: Mutex<Option<Timestamp>>,
     clocks: Clocks,
     metrics: AuthMetrics,
 }
 
 impl TenantRegistry {
-    /// Fails unless every tenant in the file is valid now.
-    pub(crate) async fn open(
-        file: PathBuf,
+    /// Every call is refused until the first refresh.
+    pub(crate) fn new(
+        source: TenantSource,
         interval: Duration,
         ca_file: Option<PathBuf>,
         clocks: Clocks,
         metrics: AuthMetrics,
-    ) -> Result<Self, ConfigFileError> {
-        let text = config_file::read(&file, FILE).await?;
-        let refused = |problem| ConfigFileError::Content { variable: FILE, file: file.clone(), problem };
-        let TenantFile { tenants, problems } = file::parse(&text).map_err(refused)?;
-        if !problems.is_empty() {
-            return Err(refused(problems.join("; ")));
-        }
-        let read_at = Mutex::new(clocks.monotonic());
-        let registry = Self { file, interval, ca_file, current: RwLock::default(), read_at, clocks, metrics };
-        registry.replace(tenants, text);
-        Ok(registry)
+    ) -> Self {
+        let (current, read_at) = (RwLock::default(), Mutex::default());
+        Self { source, interval, ca_file, current, read_at, clocks, metrics }
+    }
+
+    /// Reads a file at the start, and fails unless every tenant in it is valid. Resources are not read: an invalid one must
+    /// not keep a controller from starting, and neither must an API server that is away.
+    pub(crate) async fn require_valid_file(&self) -> Result<(), ConfigFileError> {
+        let TenantSource::File(file) = &self.source else { return Ok(()) };
+        let documents = file.read().await?;
+        let problems = problems(&documents, &self.update(documents.clone()).verdicts);
+        if problems.is_empty() { Ok(()) } else { Err(file.refused(problems.join("; "))) }
     }
 
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Reads the file again. Invalid tenants are skipped and logged. An unreadable file leaves the snapshot as it is, and
-    /// the snapshot ages.
+    /// Reads the source again. If that fails the snapshot stays as it is and ages.
     pub(crate) async fn refresh(&self) {
-        let contents = match config_file::read(&self.file, FILE).await {
-            Ok(text) if text == self.snapshot().text => {
-                self.mark_read();
-                return;
-            }
-            Ok(text) => file::parse(&text).map(|contents| (contents, text)).map_err(|problem| {
-                ConfigFileError::Content { variable: FILE, file: self.file.clone(), problem }
-            }),
-            Err(error) => Err(error),
-        };
-        match contents {
-            Ok((TenantFile { tenants, problems }, text)) => {
-                for problem in problems {
-                    tracing::error!(file = %self.file.display(), problem, "skipped an invalid tenant");
+        match &self.source {
+            TenantSource::File(file) => match file.read().await {
+                Ok(documents) => {
+                    let before = self.generation();
+                    let snapshot = self.update(documents);
+                    if snapshot.generation != before {
+                        for problem in problems(&snapshot.documents, &snapshot.verdicts) {
+                            tracing::error!(problem, "skipped an invalid tenant");
+                        }
+                    }
                 }
-                tracing::info!(tenants = tenants.len(), "loaded changed tenants");
-                self.replace(tenants, text);
-                self.mark_read();
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::error!(
-                    error,
-                    "cannot read the tenants; the previous ones are used for ten refresh intervals"
-                );
-            }
+                Err(error) => log_failure(&error),
+            },
+            TenantSource::Kubernetes(resources) => match resources.list().await {
+                Ok(listed) => {
+                    let documents = listed.iter().map(|resource| resource.document.clone()).collect();
+                    let snapshot = self.update(documents);
+                    resources.report(&listed, &snapshot.verdicts, self.clocks.unix_seconds()).await;
+                }
+                Err(error) => log_failure(&error),
+            },
         }
     }
 
@@ -115,18 +105,13 @@ impl TenantRegistry {
 
     pub(crate) fn check_age(&self) -> Result<(), AuthOutcome> {
         let read_at = *self.read_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = self.clocks.since(read_at) <= self.interval * MAX_MISSED_REFRESHES;
+        let fresh =
+            read_at.is_some_and(|read| self.clocks.since(read) <= self.interval * MAX_MISSED_REFRESHES);
         if fresh { Ok(()) } else { Err(AuthOutcome::TenantsStale) }
     }
 
-    /// For callers with a static token, whose tenant does not come from an issuer.
-    pub(crate) fn check_enabled(&self, tenant: &TenantId) -> Result<(), AuthOutcome> {
-        self.check_age()?;
-        match self.snapshot().by_name.get(tenant) {
-            Some(member) if member.tenant.enabled => Ok(()),
-            Some(_) => Err(AuthOutcome::Suspended),
-            None => Err(AuthOutcome::UnknownTenant),
-        }
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The candidates are the tenants of the token's issuer. Each one checks the token against its own keys, audience
@@ -138,15 +123,15 @@ impl TenantRegistry {
     ) -> Result<VerifiedToken, AuthOutcome> {
         self.check_age()?;
         let snapshot = self.snapshot();
-        let candidates = snapshot.by_issuer.get(&token.issuer).ok_or(AuthOutcome::Issuer)?;
+        let candidates = snapshot.members(&token.issuer).ok_or(AuthOutcome::Issuer)?;
         let mut signatures: HashMap<&str, Result<_, AuthOutcome>> = HashMap::new();
         let mut matches = Vec::new();
         let mut refused = AuthOutcome::UnknownTenant;
-        for member in candidates {
+        for IssuerMember { tenant, oidc, keys } in candidates {
             // The signature is verified once for all tenants that share an endpoint.
-            let endpoint = member.keys.endpoint();
+            let endpoint = keys.endpoint();
             if !signatures.contains_key(endpoint) {
-                signatures.insert(endpoint, verify_signature(token, &member.keys).await);
+                signatures.insert(endpoint, verify_signature(token, keys).await);
             }
             let Some(Ok((claims, version))) = signatures.get(endpoint) else {
                 if let Some(Err(outcome)) = signatures.get(endpoint) {
@@ -154,23 +139,23 @@ impl TenantRegistry {
                 }
                 continue;
             };
-            let tenant = &member.tenant;
-            let validity = match validate_claims(claims, &tenant.issuer, tenant.audience.as_deref(), now) {
+            let validity = match validate_claims(claims, &oidc.issuer, oidc.audience.as_deref(), now) {
                 Ok(validity) => validity,
                 Err(outcome) => {
                     refused = outcome;
                     continue;
                 }
             };
-            match claims.text(&tenant.names.tenant) {
+            match claims.text(&oidc.names.tenant) {
                 Some(name) if name == tenant.id.as_str() => {
-                    let roles = tenant.roles(claims.roles(&tenant.names.roles));
-                    let (id, subject) = (tenant.id.clone(), log_subject(claims));
-                    let identity = Identity { tenant: id, subject, roles, calls_for_namespaces: false };
-                    let (keys, kid) = (Arc::clone(&member.keys), token.kid.clone());
-                    let generation = snapshot.generation;
-                    let verified =
-                        VerifiedToken { identity, validity, keys, kid, version: *version, generation };
+                    let principal = Principal {
+                        membership: Membership::Tenant(tenant.id.clone()),
+                        subject: log_subject(claims),
+                        roles: tenant.roles(claims.roles(&oidc.names.roles)),
+                        calls_for_namespaces: false,
+                    };
+                    let (keys, kid) = (Arc::clone(keys), token.kid.clone());
+                    let verified = VerifiedToken { principal, validity, keys, kid, version: *version };
                     matches.push((tenant.enabled, verified));
                 }
                 Some(_) => {}
@@ -185,66 +170,47 @@ impl TenantRegistry {
         }
     }
 
-    fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn mark_read(&self) {
-        *self.read_at.lock().unwrap_or_else(PoisonError::into_inner) = self.clocks.monotonic();
-    }
-
-    /// Keeps the key caches of endpoints that are still in use.
-    fn replace(&self, tenants: Vec<Tenant>, text: String) {
+    /// Judges the documents and makes them the current ones, unless they are. Keeps the key caches of endpoints that are
+    /// still in use.
+    fn update(&self, documents: Vec<TenantDocument>) -> Arc<Snapshot> {
+        *self.read_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.clocks.monotonic());
         let before = self.snapshot();
-        let mut keys: HashMap<String, Arc<KeyCache>> = before
-            .by_name
-            .values()
-            .map(|member| (member.keys.endpoint().to_owned(), Arc::clone(&member.keys)))
-            .collect();
-        let mut by_name = HashMap::new();
-        let mut by_issuer: HashMap<String, Vec<Arc<RegisteredTenant>>> = HashMap::new();
-        for tenant in tenants {
-            let endpoint = tenant.endpoint.to_string();
-            let keys = keys.entry(endpoint).or_insert_with(|| {
-                let fetcher = Fetcher::new(tenant.endpoint.clone(), self.ca_file.clone(), None);
+        if before.generation > 0 && before.documents == documents {
+            return before;
+        }
+        let judged = verdict::judge(&documents);
+        let mut caches = before.key_caches();
+        let keys = |oidc: &OidcRules| {
+            let cache = caches.entry(oidc.endpoint.to_string()).or_insert_with(|| {
+                let fetcher = Fetcher::new(oidc.endpoint.clone(), self.ca_file.clone(), None);
                 Arc::new(KeyCache::new(fetcher, self.clocks.clone(), self.metrics.clone()))
             });
-            let member = Arc::new(RegisteredTenant { keys: Arc::clone(keys), tenant });
-            by_issuer.entry(member.tenant.issuer.clone()).or_default().push(Arc::clone(&member));
-            by_name.insert(member.tenant.id.clone(), member);
-        }
-        let next = Snapshot { by_name, by_issuer, generation: before.generation + 1, text };
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+            Arc::clone(cache)
+        };
+        let next = Arc::new(Snapshot::new(documents, judged, before.generation + 1, keys));
+        tracing::info!(tenants = next.tenant_count(), "loaded changed tenants");
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&next);
+        next
     }
 }
 
-impl Roots for TenantRegistry {
-    fn of(&self, tenant: &TenantId) -> Vec<String> {
-        self.snapshot().by_name.get(tenant).map(|member| member.tenant.roots.of(tenant)).unwrap_or_default()
-    }
+/// What is wrong with the documents, one text for each that has a problem.
+fn problems(documents: &[TenantDocument], verdicts: &[TenantVerdict]) -> Vec<String> {
+    let judged = documents.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_problem());
+    judged.map(|(document, verdict)| format!("{}: {}", document.name, verdict.message(""))).collect()
+}
 
-    fn check(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
-        match self.snapshot().by_name.get(tenant) {
-            Some(member) => member.tenant.roots.check(tenant, address),
-            None => PermittedRoots::default().check(tenant, address),
-        }
-    }
-
-    fn of_reports(&self, tenant: &TenantId) -> Vec<String> {
-        let snapshot = self.snapshot();
-        snapshot.by_name.get(tenant).map(|member| member.tenant.roots.of_reports(tenant)).unwrap_or_default()
-    }
-
-    fn check_report(&self, tenant: &TenantId, address: &str) -> Result<(), String> {
-        match self.snapshot().by_name.get(tenant) {
-            Some(member) => member.tenant.roots.check_report(tenant, address),
-            None => self.check(tenant, address),
-        }
-    }
+fn log_failure(error: &(dyn std::error::Error + 'static)) {
+    let cause = error.source().map(ToString::to_string);
+    tracing::error!(
+        error,
+        cause,
+        "cannot read the tenants; those of the last read are used for ten refresh intervals"
+    );
 }
 
 impl fmt::Debug for TenantRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TenantRegistry").field("file", &self.file).finish_non_exhaustive()
+        f.debug_struct("TenantRegistry").field("source", &self.source).finish_non_exhaustive()
     }
 }

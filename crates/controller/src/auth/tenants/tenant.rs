@@ -1,101 +1,79 @@
-//! A tenant: its document in the file, and its validated form.
+//! A tenant: the validated form of its document.
+
+use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
+use vmafx_api::VmafxTenantSpec;
+use vmafx_api::tenant::{TenantOidc, TenantRbac, defaults};
 use vmafx_queue::TenantId;
 
 use crate::auth::claims::RoleClaim;
 use crate::auth::jwks::Endpoint;
+use crate::auth::namespaces;
 use crate::auth::provider::ClaimNames;
 use crate::auth::static_tokens::parse_roles;
 use crate::identity::{Role, Roles};
-use crate::roots::PermittedRoots;
+use crate::roots::{self, PermittedRoots};
 
-/// Has the same fields as a `VmafxTenant`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct TenantDocument {
-    tenant_id: String,
-    enabled: Option<bool>,
-    oidc: Oidc,
-    #[serde(default)]
-    rbac: Rbac,
-    #[serde(default)]
-    scoring: RootList,
-    /// Without roots, reports are inside the roots of `scoring`.
-    #[serde(default)]
-    reports: RootList,
+/// Why a document is no tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InvalidTenant {
+    /// Path of the field below the spec; empty if the problem names it.
+    pub(super) field: &'static str,
+    pub(super) problem: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Oidc {
-    issuer: String,
-    jwks_endpoint: String,
-    audience: Option<String>,
-    tenant_claim: Option<String>,
-    roles_claim: Option<String>,
+impl InvalidTenant {
+    pub(super) fn new(field: &'static str, problem: impl fmt::Display) -> Self {
+        Self { field, problem: problem.to_string() }
+    }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Rbac {
-    default_role: Option<String>,
-    allowed_roles: Option<Vec<String>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RootList {
-    #[serde(default)]
-    roots: Vec<String>,
+/// The issuer of a tenant's callers.
+#[derive(Clone, Debug)]
+pub(super) struct OidcRules {
+    pub(super) issuer: String,
+    pub(super) endpoint: Endpoint,
+    pub(super) audience: Option<String>,
+    pub(super) names: ClaimNames,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
     pub(super) id: TenantId,
     pub(super) enabled: bool,
-    pub(super) issuer: String,
-    pub(super) endpoint: Endpoint,
-    pub(super) audience: Option<String>,
-    pub(super) names: ClaimNames,
+    pub(super) oidc: Option<OidcRules>,
     allowed: Roles,
     default: Roles,
     pub(super) roots: PermittedRoots,
 }
 
 impl Tenant {
-    pub(super) fn parse(value: Value) -> Result<Self, String> {
-        let document: TenantDocument = serde_json::from_value(value).map_err(|error| error.to_string())?;
-        if !is_valid_id(&document.tenant_id) {
-            return Err("tenantId must be 2 to 64 lowercase letters, digits and inner hyphens".to_owned());
+    pub(super) fn parse(spec: &Value) -> Result<Self, InvalidTenant> {
+        let spec = VmafxTenantSpec::deserialize(spec).map_err(|error| InvalidTenant::new("", error))?;
+        if !is_valid_id(&spec.tenant_id) {
+            let problem = "must be 2 to 64 lowercase letters, digits and inner hyphens";
+            return Err(InvalidTenant::new("tenantId", problem));
         }
-        let id = TenantId::new(&document.tenant_id).map_err(|error| format!("tenantId: {error}"))?;
-        let (allowed, default) = document.rbac.parse()?;
-        let Oidc { issuer, jwks_endpoint, audience, tenant_claim, roles_claim } = document.oidc;
-        if issuer.is_empty() {
-            return Err("oidc.issuer is empty".to_owned());
+        let id = TenantId::new(&spec.tenant_id).map_err(|error| InvalidTenant::new("tenantId", error))?;
+        let (allowed, default) = parse_rbac(&spec.rbac)?;
+        if spec.oidc.is_none() && spec.namespaces.is_empty() {
+            let problem = "set oidc, namespaces or both: otherwise no caller belongs to the tenant";
+            return Err(InvalidTenant::new("", problem));
         }
-        let endpoint = jwks_endpoint.parse().map_err(|error| format!("oidc.jwksEndpoint: {error}"))?;
-        let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let names = ClaimNames {
-            tenant: non_empty(tenant_claim).unwrap_or_else(|| "tid".to_owned()),
-            roles: non_empty(roles_claim).unwrap_or_else(|| "vmafx_roles".to_owned()),
+        if let Some(name) = spec.namespaces.iter().find(|name| !namespaces::is_namespace(name)) {
+            return Err(InvalidTenant::new("namespaces", format!("{name:?} is not the name of a namespace")));
+        }
+        let oidc = spec.oidc.map(OidcRules::parse).transpose()?;
+        let roots = |field, roots: &[String]| {
+            roots::of_tenant(roots, &spec.namespaces).map_err(|problem| InvalidTenant::new(field, problem))
         };
-        let roots = PermittedRoots::of_tenant(&document.scoring.roots, &document.reports.roots)
-            .map_err(|(field, error)| format!("{field}: {:?}: {}", error.root, error.problem))?;
-        let enabled = document.enabled.unwrap_or(true);
-        Ok(Self {
-            id,
-            enabled,
-            issuer,
-            endpoint,
-            audience: non_empty(audience),
-            names,
-            allowed,
-            default,
-            roots,
-        })
+        let roots = PermittedRoots {
+            clips: roots("scoring.roots", &spec.scoring.roots)?,
+            reports: roots("reports.roots", &spec.reports.roots)?,
+        };
+        Ok(Self { id, enabled: spec.enabled, oidc, allowed, default, roots })
     }
 
     /// The roles of the token that the tenant allows, or the default role if the token has no role claim.
@@ -107,30 +85,38 @@ impl Tenant {
     }
 }
 
-impl Rbac {
-    /// Returns the allowed and the default roles.
-    fn parse(self) -> Result<(Roles, Roles), String> {
-        let allowed = match self.allowed_roles {
-            Some(names) => parse_roles(&names).map_err(|problem| format!("rbac.allowedRoles: {problem}"))?,
-            None => Roles::of(&[Role::Reader, Role::Writer]),
+impl OidcRules {
+    fn parse(oidc: TenantOidc) -> Result<Self, InvalidTenant> {
+        let TenantOidc { issuer, jwks_endpoint, audience, tenant_claim, roles_claim } = oidc;
+        if issuer.is_empty() {
+            return Err(InvalidTenant::new("oidc.issuer", "is empty"));
+        }
+        let endpoint =
+            jwks_endpoint.parse().map_err(|error| InvalidTenant::new("oidc.jwksEndpoint", error))?;
+        let or = |name: String, default: fn() -> String| if name.is_empty() { default() } else { name };
+        let names = ClaimNames {
+            tenant: or(tenant_claim, defaults::tenant_claim),
+            roles: or(roles_claim, defaults::roles_claim),
         };
-        let default = match self.default_role.filter(|name| !name.is_empty()) {
-            // An implicit default that is not allowed is dropped; an explicit one is an error.
-            None => Roles::of(&[Role::Reader]).intersection(allowed),
-            Some(name) => {
-                let default =
-                    parse_roles(&[name]).map_err(|problem| format!("rbac.defaultRole: {problem}"))?;
-                if default.intersects(Roles::of(&[Role::Node])) {
-                    return Err("rbac.defaultRole must not be vmafx:node".to_owned());
-                }
-                if !default.intersects(allowed) {
-                    return Err("rbac.defaultRole is not among rbac.allowedRoles".to_owned());
-                }
-                default
-            }
-        };
-        Ok((allowed, default))
+        Ok(Self { issuer, endpoint, audience: audience.filter(|text| !text.is_empty()), names })
     }
+}
+
+/// Returns the allowed and the default roles.
+fn parse_rbac(rbac: &TenantRbac) -> Result<(Roles, Roles), InvalidTenant> {
+    let allowed = parse_roles(&rbac.allowed_roles)
+        .map_err(|problem| InvalidTenant::new("rbac.allowedRoles", problem))?;
+    let name = Some(rbac.default_role.as_str()).filter(|name| !name.is_empty());
+    let name = name.unwrap_or(defaults::DEFAULT_ROLE);
+    let default = parse_roles(&[name]).map_err(|problem| InvalidTenant::new("rbac.defaultRole", problem))?;
+    if default.intersects(Roles::of(&[Role::Node])) {
+        return Err(InvalidTenant::new("rbac.defaultRole", "must not be vmafx:node"));
+    }
+    // The API server fills in the default, so whether somebody wrote it cannot be told; it is not granted.
+    if !default.intersects(allowed) && name != defaults::DEFAULT_ROLE {
+        return Err(InvalidTenant::new("rbac.defaultRole", "is not among rbac.allowedRoles"));
+    }
+    Ok((allowed, default.intersection(allowed)))
 }
 
 /// `^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`
@@ -162,12 +148,23 @@ mod tests {
 
     #[test]
     fn absent_fields_have_defaults() {
-        let tenant = Tenant::parse(with("enabled", Value::Null)).unwrap();
-        assert!(tenant.enabled);
-        assert_eq!((tenant.names.tenant.as_str(), tenant.names.roles.as_str()), ("tid", "vmafx_roles"));
+        let tenant = Tenant::parse(&with("enabled", json!(true))).unwrap();
+        let names = &tenant.oidc.as_ref().unwrap().names;
+        assert_eq!((names.tenant.as_str(), names.roles.as_str()), ("tid", "vmafx_roles"));
         assert_eq!(tenant.roles(RoleClaim::Absent), Roles::of(&[Role::Reader]));
-        assert!(tenant.roots.of(&tenant.id).is_empty());
-        assert!(!Tenant::parse(with("enabled", json!(false))).unwrap().enabled);
+        assert!(tenant.enabled && tenant.roots.of(&tenant.id).is_empty());
+        assert!(tenant.roots.of_reports(&tenant.id).is_empty());
+        assert!(!Tenant::parse(&with("enabled", json!(false))).unwrap().enabled);
+    }
+
+    #[test]
+    fn the_namespaces_of_a_root_are_those_of_the_tenant() {
+        let mut spec = with("namespaces", json!(["web", "tv"]));
+        spec["scoring"] = json!({"roots": ["s3://clips/{tenant}/{namespace}", "/media"]});
+        spec["reports"] = json!({"roots": ["s3://reports/{namespace}"]});
+        let Tenant { id, roots, .. } = Tenant::parse(&spec).unwrap();
+        assert_eq!(roots.of(&id), ["s3://clips/acme/web", "s3://clips/acme/tv", "/media"]);
+        assert_eq!(roots.of_reports(&id), ["s3://reports/web", "s3://reports/tv"]);
     }
 
     #[rstest]
@@ -182,16 +179,16 @@ mod tests {
         #[case] claim: RoleClaim,
         #[case] expected: &[Role],
     ) {
-        assert_eq!(Tenant::parse(with("rbac", rbac)).unwrap().roles(claim), Roles::of(expected));
+        assert_eq!(Tenant::parse(&with("rbac", rbac)).unwrap().roles(claim), Roles::of(expected));
     }
 
     #[rstest]
     #[case::unknown_field(with("more", json!(1)), "unknown field `more`")]
     #[case::unknown_inner(with("rbac", json!({"role": 1})), "unknown field `role`")]
-    #[case::capital(with("tenantId", json!("Acme")), "tenantId must be")]
-    #[case::one_letter(with("tenantId", json!("a")), "tenantId must be")]
-    #[case::hyphen(with("tenantId", json!("acme-")), "tenantId must be")]
-    #[case::path(with("tenantId", json!("..")), "tenantId must be")]
+    #[case::capital(with("tenantId", json!("Acme")), "tenantId: must be 2 to 64")]
+    #[case::one_letter(with("tenantId", json!("a")), "must be 2 to 64")]
+    #[case::hyphen(with("tenantId", json!("acme-")), "must be 2 to 64")]
+    #[case::path(with("tenantId", json!("..")), "must be 2 to 64")]
     #[case::enabled_as_text(with("enabled", json!("false")), "invalid type")]
     #[case::no_issuer(with("oidc", json!({"jwksEndpoint": "https://i"})), "missing field `issuer`")]
     #[case::endpoint(with("oidc", json!({"issuer": "i", "jwksEndpoint": "keys"})), "oidc.jwksEndpoint: it is not a URL")]
@@ -199,11 +196,19 @@ mod tests {
         with("rbac", json!({"defaultRole": "vmafx:node", "allowedRoles": ["vmafx:node"]})),
         "must not be vmafx:node"
     )]
-    #[case::default_not_allowed(with("rbac", json!({"defaultRole": "vmafx:admin"})), "not among rbac.allowedRoles")]
-    #[case::unknown_role(with("rbac", json!({"allowedRoles": ["root"]})), "\"root\" is not one of")]
+    #[case::default_not_allowed(with("rbac", json!({"defaultRole": "vmafx:admin"})), "rbac.defaultRole: is not among rbac.allowedRoles")]
+    #[case::unknown_role(with("rbac", json!({"allowedRoles": ["root"]})), "rbac.allowedRoles: roles: \"root\" is not one of")]
+    #[case::nobody(json!({"tenantId": "acme", "namespaces": []}), "set oidc, namespaces or both")]
+    #[case::namespace(with("namespaces", json!(["a/b"])), "namespaces: \"a/b\" is not the name of a namespace")]
+    #[case::root_of_no_namespace(
+        with("scoring", json!({"roots": ["/clips/{namespace}"]})),
+        "scoring.roots: \"/clips/{namespace}\": {namespace} stands for the tenant's namespaces, and it lists none"
+    )]
     #[case::root(with("scoring", json!({"roots": ["data"]})), "scoring.roots: \"data\": it is neither")]
+    #[case::report_root(with("reports", json!({"roots": ["data"]})), "reports.roots: \"data\": it is neither")]
     fn an_invalid_tenant_is_refused(#[case] document: Value, #[case] expected: &str) {
-        let problem = Tenant::parse(document).unwrap_err();
+        let InvalidTenant { field, problem } = Tenant::parse(&document).unwrap_err();
+        let problem = format!("{field}: {problem}");
         assert!(problem.contains(expected), "{problem}");
     }
 }

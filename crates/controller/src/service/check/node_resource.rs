@@ -1,10 +1,10 @@
 //! For which VmafxNode a node may report: its reports become the status of that resource.
 //!
-//! | token                              | the namespace of the resource must be | `resource.uid` |
-//! |------------------------------------|---------------------------------------|----------------|
-//! | of a ServiceAccount                | that of the account                   | required       |
-//! | another, if a namespace is a tenant | that of its tenant                   | optional       |
-//! | another, otherwise                 | any                                   | optional       |
+//! | token                                                   | the namespace of the resource must be | `resource.uid` |
+//! |---------------------------------------------------------|---------------------------------------|----------------|
+//! | of a ServiceAccount                                     | that of the account                   | required       |
+//! | another, if each namespace is a tenant, none is declared | that of its tenant                   | optional       |
+//! | another, otherwise                                      | any                                   | optional       |
 //!
 //! Tokens of other kinds are those that an administrator issues to machines outside the cluster, for a VmafxNode with
 //! `managementPolicy: External`.

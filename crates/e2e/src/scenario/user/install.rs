@@ -120,12 +120,12 @@ struct Survivors {
 impl Survivors {
     async fn read(fixture: &UserFixture<'_>) -> Result<Self> {
         let names = async |words: &[&str]| anyhow::Ok(listed(&fixture.kubectl.get(words).await?, uid));
-        let definitions =
-            ["vmafxjobs", "vmafxnodes", "vmafxmodeltrainings"].map(|kind| format!("{kind}.vmafx.dev"));
-        let [jobs, nodes, trainings] = &definitions;
+        let definitions = ["vmafxjobs", "vmafxnodes", "vmafxmodeltrainings", "vmafxtenants"]
+            .map(|kind| format!("{kind}.vmafx.dev"));
+        let [jobs, nodes, trainings, tenants] = &definitions;
         let claim = fixture.kubectl.get(&["pvc", &format!("{RELEASE}-controller")]).await?;
         Ok(Self {
-            definitions: names(&["crd", jobs, nodes, trainings]).await?,
+            definitions: names(&["crd", jobs, nodes, trainings, tenants]).await?,
             jobs: listed(&fixture.kubectl.get(&["vmjob"]).await?, |job| {
                 let status = |name: &str| job["status"][name].to_string();
                 [uid(job), status("phase"), status("score"), status("attempts")]

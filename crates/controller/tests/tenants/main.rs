@@ -1,0 +1,17 @@
+//! VmafxTenant resources on a real API server, read by the real controller with the permissions of the chart.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+
+#[path = "../support/clock.rs"]
+#[allow(dead_code, reason = "other tests use all of it")]
+mod clock;
+mod fixture;
+#[path = "../outside/http.rs"]
+#[allow(dead_code, reason = "other tests use all of it")]
+mod http;
+#[path = "../auth/issuer.rs"]
+#[allow(dead_code, reason = "other tests use all of it")]
+mod issuer;
+
+mod away;
+mod namespaces;
+mod resources;
