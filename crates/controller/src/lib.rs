@@ -10,6 +10,8 @@
 //! | [`refusal`]     | why a call is refused                                                             |
 //! | [`roots`]       | permitted locations of clips                                                      |
 //! | `dispatch`      | pulls that wait for work                                                          |
+//! | `freed_room`    | pulls that wait for a limit                                                       |
+//! | `streams`       | the streams that are open, and how many may be                                    |
 //! | `subscriptions` | calls that wait for changes of jobs                                               |
 //! | [`background`]  | notifications of the store, sweep, pruning                                        |
 //! | [`node_status`] | heartbeats in the status of VmafxNode resources                                   |
@@ -20,6 +22,7 @@
 pub mod auth;
 pub mod background;
 mod dispatch;
+mod freed_room;
 pub mod grpc;
 pub mod http;
 pub mod identity;
@@ -30,4 +33,5 @@ pub mod roots;
 pub mod service;
 pub mod settings;
 pub mod start;
+mod streams;
 mod subscriptions;

@@ -15,7 +15,11 @@ use vmafx_kit::metrics::{
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, TenantId};
 
-pub use self::labels::{JobOutcome, ModelLabel, ModelProfile, ReadSource, RequeueReason, TenantLabel};
+use crate::refusal::Refusal;
+
+pub use self::labels::{
+    JobOutcome, LimitLabel, ModelLabel, ModelProfile, ReadSource, RequeueReason, TenantLabel,
+};
 pub use self::queue::{QueueGauges, router};
 
 /// Clones share their counters.
@@ -28,6 +32,7 @@ pub struct ControllerMetrics {
     failed: CounterBy<(OpenLabelValue<TenantLabel>,)>,
     cancelled: CounterBy<(OpenLabelValue<TenantLabel>,)>,
     requeued: CounterBy<(RequeueReason,)>,
+    limits_reached: CounterBy<(LimitLabel,)>,
     queue_wait: HistogramBy<(OpenLabelValue<TenantLabel>,)>,
     duration: HistogramBy<(OpenLabelValue<TenantLabel>, JobOutcome)>,
     quality: HistogramBy<(OpenLabelValue<TenantLabel>, OpenLabelValue<ModelLabel>, ModelProfile)>,
@@ -54,6 +59,10 @@ impl ControllerMetrics {
             cancelled: metrics.counter_by("controller_jobs_cancelled", "Jobs that were cancelled"),
             requeued: metrics
                 .counter_by("controller_jobs_requeued", "Attempts after which the job was requeued"),
+            limits_reached: metrics.counter_by(
+                "controller_tenant_limits_reached",
+                "Calls that were refused because a tenant or a caller holds as much as it may",
+            ),
             queue_wait: metrics.histogram_by(
                 "controller_job_queue_wait_seconds",
                 "Time from submission to the first assignment",
@@ -108,6 +117,14 @@ impl ControllerMetrics {
 
     pub fn requeued(&self, reason: RequeueReason) {
         self.requeued.get_or_create(&LabelSet((reason,))).inc();
+    }
+
+    /// Counts a refusal by a limit, and returns it.
+    pub fn refused(&self, refusal: Refusal) -> Refusal {
+        if let Refusal::LimitReached { limit, .. } = &refusal {
+            self.limits_reached.get_or_create(&LabelSet((LimitLabel::from(*limit),))).inc();
+        }
+        refusal
     }
 
     pub fn ended(&self, job: &Job) {

@@ -18,6 +18,7 @@ mod change;
 pub mod check;
 mod detached;
 mod explain;
+mod limits;
 pub(crate) mod page_size;
 mod read;
 pub mod request;
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
+use vmafx_job::TenantLimits;
 use vmafx_kit::health::ServingSignal;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_queue::Store;
@@ -41,11 +43,15 @@ use vmafx_queue::clock::Clock;
 use vmafx_queue::policy::Policy;
 
 use self::detached::DetachedTasks;
+pub use self::limits::Limits;
 pub use self::roots::Roots;
 pub use self::work::Delivery;
 use crate::dispatch::Dispatch;
+use crate::freed_room::FreedRoom;
+use crate::identity::Identity;
 use crate::metrics::ControllerMetrics;
 use crate::refusal::Refusal;
+use crate::streams::{OpenStreams, StreamPermit};
 use crate::subscriptions::Subscriptions;
 
 /// The items of a streaming response. They are read on demand, so a slow reader holds at most one page.
@@ -57,6 +63,7 @@ pub struct ServiceParts {
     /// The clock of the store.
     pub clock: Arc<dyn Clock>,
     pub roots: Arc<dyn Roots>,
+    pub tenant_limits: Arc<dyn Limits>,
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
@@ -78,6 +85,8 @@ pub struct ServiceLimits {
     pub debounce: Duration,
     /// Streams that may be open at once.
     pub max_streams: usize,
+    /// The highest priority of a writer's jobs, and with a minus sign the lowest.
+    pub writer_priority: i32,
 }
 
 impl Default for ServiceLimits {
@@ -88,6 +97,7 @@ impl Default for ServiceLimits {
             bookmark_interval: Duration::from_secs(10),
             debounce: Duration::from_millis(20),
             max_streams: 1024,
+            writer_priority: crate::settings::DEFAULT_WRITER_PRIORITY,
         }
     }
 }
@@ -100,6 +110,7 @@ struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     roots: Arc<dyn Roots>,
+    tenant_limits: Arc<dyn Limits>,
     metrics: ControllerMetrics,
     policy: Policy,
     limits: ServiceLimits,
@@ -107,20 +118,25 @@ struct Inner {
     shutdown: Shutdown,
     dispatch: Dispatch,
     subscriptions: Subscriptions,
+    streams: OpenStreams,
+    freed_room: FreedRoom,
     detached: DetachedTasks,
 }
 
 impl Service {
     /// Waiting calls are woken by the tasks of [`crate::background`].
     pub fn new(parts: ServiceParts) -> Self {
-        let ServiceParts { store, clock, roots, metrics, policy, limits, serving, shutdown } = parts;
+        let ServiceParts { store, clock, roots, tenant_limits, metrics, policy, limits, serving, shutdown } =
+            parts;
         let dispatch = Dispatch::new(clock.clone());
-        let subscriptions = Subscriptions::new(limits.max_streams);
+        let (subscriptions, freed_room) = (Subscriptions::default(), FreedRoom::default());
+        let streams = OpenStreams::new(limits.max_streams);
         let detached = DetachedTasks::default();
         Self(Arc::new(Inner {
             store,
             clock,
             roots,
+            tenant_limits,
             metrics,
             policy,
             limits,
@@ -128,6 +144,8 @@ impl Service {
             shutdown,
             dispatch,
             subscriptions,
+            streams,
+            freed_room,
             detached,
         }))
     }
@@ -150,6 +168,21 @@ impl Service {
 
     pub(crate) fn subscriptions(&self) -> &Subscriptions {
         &self.0.subscriptions
+    }
+
+    /// The current limits of the caller's tenant.
+    fn limits_of(&self, who: &Identity) -> TenantLimits {
+        self.0.tenant_limits.of(&who.tenant)
+    }
+
+    /// Counts a refusal by a limit.
+    fn refused(&self, refusal: impl Into<Refusal>) -> Refusal {
+        self.0.metrics.refused(refusal.into())
+    }
+
+    /// The right to one more stream of this caller.
+    fn acquire_stream(&self, who: &Identity) -> Result<StreamPermit, Refusal> {
+        self.0.streams.acquire(who, &self.limits_of(who)).map_err(|refusal| self.refused(refusal))
     }
 
     /// Resolves when streams must end, with the reason.

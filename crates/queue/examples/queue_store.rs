@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
+use vmafx_job::TenantLimits;
 use vmafx_queue::Store;
 use vmafx_queue::clock::SteadyClock;
 use vmafx_queue::policy::Policy;
@@ -61,9 +62,9 @@ async fn sqlite(path: &Path, backlog: usize) -> anyhow::Result<()> {
 async fn figures(store: Arc<dyn Store>, backlog: usize) -> anyhow::Result<serde_json::Value> {
     let bench = Bench::new(store, IN_FLIGHT).await?;
     let empty = bench.claim_latency(backlog / 50).await?;
-    let submit = bench.submit(backlog, "cuda").await?;
+    let submit = bench.submit(backlog, "cuda", &TenantLimits::default()).await?;
     let unserved = bench.claim_latency(backlog / 50).await?;
-    bench.submit(backlog, "").await?;
+    bench.submit(backlog, "", &TenantLimits::default()).await?;
     let cycle = bench.cycle(backlog / 2).await?;
     let resident = measure::resident_bytes();
     let heartbeats = bench.heartbeats(backlog).await?;

@@ -33,6 +33,7 @@ type Read = fn(&TenantSums) -> f64;
 struct TenantSums {
     pending: u64,
     running: u64,
+    stored_bytes: u64,
     oldest_age: f64,
 }
 
@@ -61,9 +62,14 @@ impl Collector for QueueGauges {
             return Ok(());
         };
         #[expect(clippy::cast_precision_loss, reason = "no store holds 2^53 jobs")]
-        let gauges: [(&str, &str, Read); 3] = [
+        let gauges: [(&str, &str, Read); 4] = [
             ("vmafx_controller_jobs_pending", "Jobs waiting for a node", |sums| sums.pending as f64),
             ("vmafx_controller_jobs_running", "Jobs assigned to nodes", |sums| sums.running as f64),
+            (
+                "vmafx_controller_jobs_stored_bytes",
+                "Size of the stored requests and results, as counted for the limit",
+                |sums| sums.stored_bytes as f64,
+            ),
             ("vmafx_controller_queue_oldest_job_age_seconds", "Age of the oldest pending job", |sums| {
                 sums.oldest_age
             }),
@@ -167,6 +173,7 @@ impl MetricsEndpoint {
                 snapshot.tenants.entry(self.controller_metrics.tenant(&tenant.tenant).value()).or_default();
             sums.pending += tenant.pending;
             sums.running += tenant.running;
+            sums.stored_bytes += tenant.stored_bytes;
             sums.oldest_age = sums.oldest_age.max(age(tenant.oldest_pending));
             snapshot.nodes += tenant.nodes;
             snapshot.quarantined += tenant.quarantined;

@@ -45,7 +45,9 @@ impl Service {
 
     pub async fn explain(&self, who: &Identity, id: &str) -> Result<WaitExplanation, Refusal> {
         let found = self.0.store.explain(&who.tenant, check::job_id(id)?).await?;
-        found.map(|explained| explain::explain(explained, self.0.clock.now())).ok_or_else(|| no_such_job(id))
+        found
+            .map(|explained| explain::explain(explained, &self.limits_of(who), self.0.clock.now()))
+            .ok_or_else(|| no_such_job(id))
     }
 
     /// Live nodes, ordered by name and then session.

@@ -102,6 +102,8 @@ pub enum WaitReason {
     Ready,
     /// Every node that fits is quarantined.
     Quarantined,
+    /// The tenant runs as many jobs as it may.
+    TenantLimit,
 }
 
 impl WaitReason {
@@ -114,6 +116,7 @@ impl WaitReason {
             Self::Busy => "Busy",
             Self::Ready => "Ready",
             Self::Quarantined => "Quarantined",
+            Self::TenantLimit => "TenantLimit",
         }
     }
 }

@@ -19,6 +19,7 @@ mod events;
 mod full;
 mod grpcurl;
 mod jobs;
+mod limits;
 mod lost;
 mod openapi;
 mod process;

@@ -153,6 +153,7 @@ impl TestServer {
             store: store.clone(),
             clock,
             roots: Arc::new(ClipRoots),
+            tenant_limits: Arc::new(vmafx_job::TenantLimits::default()),
             metrics: counted,
             policy: options.policy,
             limits: options.patience,

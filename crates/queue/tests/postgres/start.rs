@@ -6,6 +6,7 @@ use std::time::Duration;
 use rstest::rstest;
 use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
+use vmafx_job::TenantLimits;
 use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
 use vmafx_queue::{Store as _, StoreError};
 use vmafx_testkit::postgres::PostgresServer;
@@ -61,7 +62,7 @@ DROP TABLE vmafx.node_faults";
 async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     let database = database().await;
     let store = open(&database).await;
-    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+    let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
     raw.run(
@@ -89,7 +90,7 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     ];
     let mut expected = Vec::new();
     for (reason, cause) in cases {
-        let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+        let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
         store.cancel(&tenant("acme"), id, CancelCause::Requested, reason).await.unwrap();
         expected.push((id, format!("cancelled: {reason}"), Some(cause)));
     }
@@ -123,7 +124,7 @@ async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_
     let database = database().await;
     let store = open(&database).await;
     let cursor = store.position(&tenant("acme")).await.unwrap();
-    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+    let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
     raw.run(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
+use vmafx_job::TenantLimits;
 use vmafx_queue::job::Label;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::policy::Policy;
@@ -51,19 +52,21 @@ impl Fixture {
     }
 
     pub(crate) async fn submit(&self, store: &SqliteStore) -> JobId {
-        store.submit(&self.tenant, job()).await.unwrap().id
+        store.submit(&self.tenant, job(), &TenantLimits::default()).await.unwrap().id
     }
 
     pub(crate) async fn register(&self, store: &SqliteStore) -> Credentials {
-        let capability = Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() };
+        let capability = Capability { backends: vec!["cpu".into()], slots: 64, ..Capability::default() };
         let node = NewNode { name: "n".into(), capability, resource: None };
-        store.register(&self.tenant, node).await.unwrap()
+        store.register(&self.tenant, node, &TenantLimits::default()).await.unwrap()
     }
 
     pub(crate) async fn claim(&self, store: &SqliteStore, node: &Credentials) -> Option<Job> {
-        match store.claim(&self.tenant, node, &["cpu".into()], None).await.unwrap() {
+        match store.claim(&self.tenant, node, &["cpu".into()], None, &TenantLimits::default()).await.unwrap()
+        {
             Claim::Job(job) => Some(*job),
             Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => None,
+            other @ (Claim::NoFreeSlot | Claim::LimitReached) => panic!("{other:?}"),
             Claim::NoSession => panic!("the session is gone"),
         }
     }

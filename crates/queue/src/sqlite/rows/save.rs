@@ -11,7 +11,7 @@ pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
      details = ?18, node = ?19, error = ?20, cancel_cause = ?21, failed_attempt = ?22, \
      failed_node = ?23, failed_reason = ?24, failed_error = ?25, avoid_node = ?26, avoid_until = ?27, \
-     lease_pull = ?28, priority = ?29, max_lost_attempts = ?30, deadline_at = ?31, spec = ?32, next_spec = ?33 \
+     lease_pull = ?28, priority = ?29, max_lost_attempts = ?30, deadline_at = ?31, spec = ?32, next_spec = ?33, bytes = ?34 \
      WHERE number = ?1";
 
 /// Stores every column that can change after the insertion.
@@ -51,6 +51,7 @@ pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite:
         row.deadline_at.map(|time| time.0),
         row.spec,
         row.next_spec,
+        i64::try_from(row.usage.bytes).unwrap_or(i64::MAX),
     ])?;
     Ok(())
 }

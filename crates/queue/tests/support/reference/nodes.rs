@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use vmafx_job::{TenantLimit, TenantLimits};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node};
 use vmafx_queue::store::{Explained, QuarantinedNode, Supply};
 use vmafx_queue::transition::State;
-use vmafx_queue::{Job, JobId, SessionId, TenantId};
+use vmafx_queue::{Job, JobId, SessionId, StoreResult, TenantId};
 
+use super::limits::refused;
 use super::work::order;
 use super::{Queue, Session};
 
@@ -18,7 +20,20 @@ impl Queue {
         tenant: &TenantId,
         new: NewNode,
         credentials: &Credentials,
-    ) {
+        limits: &TenantLimits,
+    ) -> StoreResult<()> {
+        if self.nodes(tenant).len() as u64 >= limits.nodes {
+            let namesakes = (0..self.sessions.len()).filter(|index| {
+                let session = &self.sessions[*index];
+                session.tenant == *tenant && session.node.name == new.name
+            });
+            let oldest = namesakes.min_by_key(|index| {
+                let node = &self.sessions[*index].node;
+                (node.last_seen_at, node.session)
+            });
+            let Some(oldest) = oldest else { return Err(refused(TenantLimit::Nodes, limits)) };
+            self.sessions.remove(oldest);
+        }
         let node = Node {
             session: credentials.session,
             name: new.name,
@@ -32,6 +47,7 @@ impl Queue {
         let expires_at = now + self.policy.session_ttl;
         let token = credentials.token.clone();
         self.sessions.push(Session { tenant: tenant.clone(), node, token, expires_at });
+        Ok(())
     }
 
     pub(crate) fn heartbeat(
@@ -122,7 +138,8 @@ impl Queue {
                 of.busy += node.jobs;
             }
         }
-        Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined })
+        let running = self.count_of(tenant, State::Running);
+        Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined, running })
     }
 }
 

@@ -1,0 +1,1 @@
+-- Reserved for the labels of viewers; this branch has no such migration.
