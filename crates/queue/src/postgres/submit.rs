@@ -146,15 +146,14 @@ impl BatchOperation for Submits {
                     by_key.get(&(key, submitter.to_owned()))
                 };
                 let known = of(&text(&job.submitter)).or_else(|| of(""));
-                submitted.push(match known {
-                    Some(known) => known.answer(job),
-                    None => {
-                        let found = match usage {
-                            Some(found) => found,
-                            None => *usage.insert(self.usage(tenant).await?),
-                        };
-                        Err(refusal(&found, job, &limits)?)
-                    }
+                submitted.push(if let Some(known) = known {
+                    known.answer(job)
+                } else {
+                    let found = match usage {
+                        Some(found) => found,
+                        None => *usage.insert(self.usage(tenant).await?),
+                    };
+                    Err(refusal(&found, job, &limits)?)
                 });
             }
         }
