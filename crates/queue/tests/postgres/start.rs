@@ -39,8 +39,8 @@ async fn many_may_migrate_at_once() {
         replicas.spawn(async move { migrate(&dsn).await });
     }
     let versions: Vec<i64> = replicas.join_all().await.into_iter().map(Result::unwrap).collect();
-    assert_eq!(versions, [11; 6]);
     let raw = Raw::connect(database.dsn()).await;
+    assert_eq!(versions, [raw.number("SELECT schema_version FROM vmafx.meta").await; 6]);
     assert_eq!(raw.number("SELECT count(*) FROM vmafx.meta").await, 1);
 }
 
@@ -65,6 +65,7 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
+    let newest = raw.number("SELECT schema_version FROM vmafx.meta").await;
     raw.run(
         "ALTER TABLE vmafx.job_attempts ADD CONSTRAINT job_attempts_job_id_fkey
              FOREIGN KEY (job_id) REFERENCES vmafx.jobs ON DELETE CASCADE;
@@ -72,7 +73,7 @@ async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     )
     .await;
     raw.run(UNDO_TO_VERSION_3).await;
-    assert_eq!(migrate(database.dsn()).await.unwrap(), 11);
+    assert_eq!(migrate(database.dsn()).await.unwrap(), newest);
     assert_eq!(raw.number("SELECT count(*) FROM pg_constraint WHERE contype = 'f'").await, 0);
     let store = open(&database).await;
     assert_eq!(store.job(&tenant("acme"), id).await.unwrap().unwrap().id, id);
