@@ -14,11 +14,12 @@ use crate::tools;
 const VERSION_DEPENDENT: [&str; 6] = ["api_server", "lease", "node", "pod_job", "webhook", "workload"];
 
 /// The other test targets that talk to an API server.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 14] = [
     "auth_cluster",
     "chart",
     "client",
     "control_plane",
+    "controller_tls",
     "docs",
     "faults",
     "job",
@@ -26,6 +27,7 @@ const OTHERS: [&str; 12] = [
     "models",
     "node_status",
     "proxy",
+    "tenants",
     "training",
 ];
 
