@@ -14,10 +14,16 @@
 mod labellers;
 mod trimmed;
 
+use std::collections::BTreeSet;
+
 use super::evaluation::{ModelComparison, SamplePredictions};
 
 /// Size of the held-out set below which the gate does not pass: a rank correlation of fewer samples means nothing.
 pub const MIN_HELD_OUT: u64 = 10;
+
+/// The same where the samples are of three labellers or more, so that wrong labels can be told from correct ones: a third
+/// of fewer samples is too often more than a third of wrong ones.
+const MIN_HELD_OUT_OF_SEVERAL: u64 = 40;
 
 /// Size of the held-out set from which on the trimmed comparison may miss a limit by its sampling error. Below it, a model
 /// that was worse by three quarters has passed with eleven samples, of which four were wrong.
@@ -93,8 +99,10 @@ pub(super) fn evaluate(limits: &GateLimits, samples: &[HeldOutSample]) -> GateVe
     let all: Vec<SamplePredictions> = samples.iter().map(|sample| sample.predictions).collect();
     let held_out = ModelComparison::of(&all);
     let count = held_out.model.count;
-    if count < MIN_HELD_OUT {
-        let message = format!("{count} of {MIN_HELD_OUT} held-out samples so far");
+    let labellers: BTreeSet<u64> = samples.iter().map(|sample| sample.labeller).collect();
+    let needed = if labellers.len() < labellers::MIN_GROUPS { MIN_HELD_OUT } else { MIN_HELD_OUT_OF_SEVERAL };
+    if count < needed {
+        let message = format!("{count} of {needed} held-out samples so far");
         return GateVerdict { passed: false, message, held_out };
     }
     let trimmed = trimmed::compare(&all);

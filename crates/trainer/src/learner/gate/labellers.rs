@@ -9,7 +9,7 @@ use super::{GateLimits, HeldOutSample, MIN_HELD_OUT, word};
 use std::collections::BTreeMap;
 
 /// With fewer, the majority is not known.
-const MIN_GROUPS: usize = 3;
+pub(super) const MIN_GROUPS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LabellerMedian {
