@@ -8,8 +8,7 @@
 //! - [`labellers`]: as the median over labellers, for labellers all of whose labels are wrong.
 //!
 //! Both must hold. The trimmed comparison has a larger sampling error than that of all samples. So it may miss a limit by as
-//! much as that error if the comparison of all samples holds. In a small held-out set, a few wrong labels decide the
-//! comparison of all samples, so there the limits are kept.
+//! much as that error if the comparison of all samples holds.
 
 mod labellers;
 mod trimmed;
@@ -24,10 +23,6 @@ pub const MIN_HELD_OUT: u64 = 10;
 /// The same where the samples are of three labellers or more, so that wrong labels can be told from correct ones: a third
 /// of fewer samples is too often more than a third of wrong ones.
 const MIN_HELD_OUT_OF_SEVERAL: u64 = 40;
-
-/// Size of the held-out set from which on the trimmed comparison may miss a limit by its sampling error. Below it, a model
-/// that was worse by three quarters has passed with eleven samples, of which four were wrong.
-const MIN_FOR_SAMPLING_ERROR: u64 = 30;
 
 /// Limits relative to the base model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,8 +101,8 @@ pub(super) fn evaluate(limits: &GateLimits, samples: &[HeldOutSample]) -> GateVe
         return GateVerdict { passed: false, message, held_out };
     }
     let trimmed = trimmed::compare(&all);
-    let has_sampling_error = count >= MIN_FOR_SAMPLING_ERROR && limits.holds(&held_out);
-    let limits_of_trimmed = if has_sampling_error { limits.with_sampling_error(all.len()) } else { *limits };
+    let limits_of_trimmed =
+        if limits.holds(&held_out) { limits.with_sampling_error(all.len()) } else { *limits };
     let mut message = format!(
         "{}, on the more plausible two thirds of {count} held-out samples",
         describe(&limits_of_trimmed, &trimmed)
