@@ -55,6 +55,7 @@ pub(crate) fn document(why: &wire::ExplainResponse) -> shape::Explanation {
             wire::WaitReason::Busy => "Busy",
             wire::WaitReason::Ready => "Ready",
             wire::WaitReason::Quarantined => "Quarantined",
+            wire::WaitReason::TenantLimit => "TenantLimit",
         }
         .to_owned(),
         message: why.message.clone(),

@@ -24,6 +24,7 @@
 //! |----------------------------------------------------|----------------------------------------------------------|
 //! | a pull that was woken for one tenant claims a job of another | the next that fits the former, instead         |
 //! | a job is kept from the pool's node by one of its tenants, and no other has work | the next that fits behind it, instead |
+//! | a job ends of a tenant that ran as many as it may  | the first that fits                                      |
 //!
 //! A pull is queued before it claims ([`Dispatch::enqueue`] before the first claim, [`WaitingPull::woken`] before each
 //! later one), so that a job that arrives between its claim and its wait still wakes it.
@@ -117,6 +118,14 @@ impl Dispatch {
         }
         if self.queues().set_due(tenant, backend, due) {
             self.0.earlier_due.notify_one();
+        }
+    }
+
+    /// Wakes one pull of a shared pool if the tenant whose job ended ran as many as it may.
+    pub(crate) fn freed(&self, tenant: &TenantId) {
+        let waited = self.shares().freed(tenant);
+        if waited {
+            self.queues().wake_oldest(tenant, &Arc::from(""));
         }
     }
 

@@ -12,6 +12,8 @@
 //! | [`roots`]       | permitted locations of clips                                                      |
 //! | [`pools`]       | nodes that serve several tenants, and the weights of the tenants                  |
 //! | `dispatch`      | pulls that wait for work                                                          |
+//! | `freed_room`    | pulls that wait for a limit                                                       |
+//! | `streams`       | the streams that are open, and how many may be                                    |
 //! | `subscriptions` | calls that wait for changes of jobs                                               |
 //! | [`background`]  | notifications of the store, sweep, pruning                                        |
 //! | [`node_status`] | heartbeats in the status of VmafxNode resources                                   |
@@ -23,6 +25,7 @@ pub mod audit;
 pub mod auth;
 pub mod background;
 mod dispatch;
+mod freed_room;
 pub mod grpc;
 pub mod http;
 pub mod identity;
@@ -34,4 +37,5 @@ pub mod roots;
 pub mod service;
 pub mod settings;
 pub mod start;
+mod streams;
 mod subscriptions;

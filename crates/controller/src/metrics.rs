@@ -18,7 +18,11 @@ use vmafx_kit::metrics::{
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, TenantId};
 
-pub use self::labels::{JobOutcome, ModelLabel, ModelProfile, ReadSource, RequeueReason, TenantLabel};
+use crate::refusal::Refusal;
+
+pub use self::labels::{
+    JobOutcome, LimitLabel, ModelLabel, ModelProfile, ReadSource, RequeueReason, TenantLabel,
+};
 pub use self::pages::{MetricsPages, MetricsView};
 pub use self::queue::{QueueGauges, router};
 
@@ -31,6 +35,7 @@ pub struct ControllerMetrics {
     /// The same without names of tenants.
     totals: JobMetrics,
     requeued: CounterBy<(RequeueReason,)>,
+    limits_reached: CounterBy<(LimitLabel,)>,
     pub score_requests: Counter,
     pub score_errors: Counter,
     pub score_duration: Histogram,
@@ -116,6 +121,10 @@ impl ControllerMetrics {
             totals,
             requeued: metrics
                 .counter_by("controller_jobs_requeued", "Attempts after which the job was requeued"),
+            limits_reached: metrics.counter_by(
+                "controller_tenant_limits_reached",
+                "Calls that were refused because a tenant or a caller holds as much as it may",
+            ),
             score_requests: metrics.counter("server_score_requests", "Synchronous score requests"),
             score_errors: metrics
                 .counter("server_score_errors", "Synchronous score requests without a score"),
@@ -163,6 +172,14 @@ impl ControllerMetrics {
 
     pub fn requeued(&self, reason: RequeueReason) {
         self.requeued.get_or_create(&LabelSet((reason,))).inc();
+    }
+
+    /// Counts a refusal by a limit, and returns it.
+    pub fn refused(&self, refusal: Refusal) -> Refusal {
+        if let Refusal::LimitReached { limit, .. } = &refusal {
+            self.limits_reached.get_or_create(&LabelSet((LimitLabel::from(*limit),))).inc();
+        }
+        refusal
     }
 
     pub fn ended(&self, job: &Job) {

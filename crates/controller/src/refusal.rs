@@ -1,5 +1,7 @@
 //! Why a call is refused. `grpc::status` and `http::problem` map each refusal to a status of their protocol.
 
+use vmafx_job::TenantLimit;
+
 /// The text is for the caller: it says what to change and contains nothing internal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -31,6 +33,9 @@ pub enum Refusal {
     /// The store has no room for anything new.
     #[error("{0}")]
     StoreFull(String),
+    /// The tenant, or the caller, holds as much as it may.
+    #[error("{problem}")]
+    LimitReached { limit: TenantLimit, problem: String },
     /// The idempotency key stands for another request.
     #[error("idempotency_key: {0}")]
     KeyReused(String),
@@ -50,6 +55,39 @@ impl Refusal {
         Self::Invalid { field: field.into(), problem: problem.into() }
     }
 
+    pub fn limit_reached(limit: TenantLimit, max: u64) -> Self {
+        let (held, remedy, setting) = match limit {
+            TenantLimit::PendingJobs => (
+                "jobs of a tenant may wait",
+                "submit again when some of them have started, or cancel some",
+                "VMAFX_LIMITS_PENDING_JOBS",
+            ),
+            TenantLimit::RunningJobs => {
+                ("jobs of a tenant may run", "wait until some of them end", "VMAFX_LIMITS_RUNNING_JOBS")
+            }
+            TenantLimit::StoredBytes => (
+                "bytes of requests and results of a tenant may be stored",
+                "submit again when finished jobs have been removed (VMAFX_RETENTION_JOBS_FOR)",
+                "VMAFX_LIMITS_STORED_BYTES",
+            ),
+            TenantLimit::Nodes => {
+                ("nodes of a tenant may be connected", "stop some of them", "VMAFX_LIMITS_NODES")
+            }
+            TenantLimit::Streams => {
+                ("streams of a tenant may be open", "close some of them", "VMAFX_LIMITS_STREAMS")
+            }
+            TenantLimit::StreamsPerIdentity => (
+                "streams of one caller may be open",
+                "close some of them",
+                "VMAFX_LIMITS_STREAMS_PER_IDENTITY",
+            ),
+        };
+        let problem = format!(
+            "limit {limit}: at most {max} {held}; {remedy}, or have the limit raised ({setting}, or the tenant's quota)"
+        );
+        Self::LimitReached { limit, problem }
+    }
+
     /// Prefixes the field with `within`, the message that contains the scoring request, if any.
     pub fn invalid_request(within: &str, error: vmafx_job::InvalidRequest) -> Self {
         let field = if within.is_empty() { error.field } else { format!("{within}.{}", error.field) };
@@ -64,6 +102,7 @@ impl From<vmafx_queue::StoreError> for Refusal {
             StoreError::Cursor => Self::OutOfRange(error.to_string()),
             StoreError::Full { .. } => Self::StoreFull(error.to_string()),
             StoreError::KeyReused { .. } => Self::KeyReused(error.to_string()),
+            StoreError::LimitReached { limit, max } => Self::limit_reached(limit, max),
             StoreError::Closed => Self::Unavailable("the controller is shutting down".to_owned()),
             StoreError::Unavailable(_) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the store failed");

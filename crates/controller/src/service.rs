@@ -20,6 +20,7 @@ pub mod check;
 mod detached;
 mod explain;
 mod labeller;
+mod limits;
 pub(crate) mod page_size;
 mod pool;
 mod pool_share;
@@ -39,19 +40,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
+use vmafx_job::TenantLimits;
 use vmafx_kit::health::ServingSignal;
 use vmafx_kit::tasks::Shutdown;
-use vmafx_queue::Store;
 use vmafx_queue::clock::Clock;
 use vmafx_queue::policy::Policy;
+use vmafx_queue::{Store, TenantId};
 
 use self::detached::DetachedTasks;
+pub use self::limits::Limits;
 pub use self::roots::Roots;
 pub use self::sharing::{Pool, Sharing, TenantSet, Weight};
 pub use self::work::Delivery;
 use crate::dispatch::Dispatch;
+use crate::freed_room::FreedRoom;
+use crate::identity::Identity;
 use crate::metrics::ControllerMetrics;
 use crate::refusal::Refusal;
+use crate::streams::{OpenStreams, StreamPermit};
 use crate::subscriptions::Subscriptions;
 
 /// The items of a streaming response. They are read on demand, so a slow reader holds at most one page.
@@ -64,6 +70,7 @@ pub struct ServiceParts {
     pub clock: Arc<dyn Clock>,
     pub roots: Arc<dyn Roots>,
     pub sharing: Arc<dyn Sharing>,
+    pub tenant_limits: Arc<dyn Limits>,
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
@@ -87,6 +94,8 @@ pub struct ServiceLimits {
     pub debounce: Duration,
     /// Streams that may be open at once.
     pub max_streams: usize,
+    /// The highest priority of a writer's jobs, and with a minus sign the lowest.
+    pub writer_priority: i32,
 }
 
 impl Default for ServiceLimits {
@@ -97,6 +106,7 @@ impl Default for ServiceLimits {
             bookmark_interval: Duration::from_secs(10),
             debounce: Duration::from_millis(20),
             max_streams: 1024,
+            writer_priority: crate::settings::DEFAULT_WRITER_PRIORITY,
         }
     }
 }
@@ -110,6 +120,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     roots: Arc<dyn Roots>,
     sharing: Arc<dyn Sharing>,
+    tenant_limits: Arc<dyn Limits>,
     metrics: ControllerMetrics,
     policy: Policy,
     limits: ServiceLimits,
@@ -118,6 +129,8 @@ struct Inner {
     shutdown: Shutdown,
     dispatch: Dispatch,
     subscriptions: Subscriptions,
+    streams: OpenStreams,
+    freed_room: FreedRoom,
     detached: DetachedTasks,
 }
 
@@ -129,6 +142,7 @@ impl Service {
             clock,
             roots,
             sharing,
+            tenant_limits,
             metrics,
             policy,
             limits,
@@ -137,13 +151,15 @@ impl Service {
             shutdown,
         } = parts;
         let dispatch = Dispatch::new(clock.clone(), sharing.clone());
-        let subscriptions = Subscriptions::new(limits.max_streams);
+        let (subscriptions, freed_room) = (Subscriptions::default(), FreedRoom::default());
+        let streams = OpenStreams::new(limits.max_streams);
         let detached = DetachedTasks::default();
         Self(Arc::new(Inner {
             store,
             clock,
             roots,
             sharing,
+            tenant_limits,
             metrics,
             policy,
             limits,
@@ -152,6 +168,8 @@ impl Service {
             shutdown,
             dispatch,
             subscriptions,
+            streams,
+            freed_room,
             detached,
         }))
     }
@@ -178,6 +196,21 @@ impl Service {
 
     pub(crate) fn subscriptions(&self) -> &Subscriptions {
         &self.0.subscriptions
+    }
+
+    /// The current limits of the caller's tenant.
+    fn limits_of(&self, tenant: &TenantId) -> TenantLimits {
+        self.0.tenant_limits.of(tenant)
+    }
+
+    /// Counts a refusal by a limit.
+    fn refused(&self, refusal: impl Into<Refusal>) -> Refusal {
+        self.0.metrics.refused(refusal.into())
+    }
+
+    /// The right to one more stream of this caller.
+    fn acquire_stream(&self, who: &Identity) -> Result<StreamPermit, Refusal> {
+        self.0.streams.acquire(who, &self.limits_of(&who.tenant)).map_err(|refusal| self.refused(refusal))
     }
 
     /// Resolves when streams must end, with the reason.

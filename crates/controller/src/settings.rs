@@ -5,12 +5,14 @@
 //! | addresses, commands, timeouts                        | here                           |
 //! | `VMAFX_STORE_*`, `VMAFX_DB_*`                        | `settings/store.rs`            |
 //! | `VMAFX_RETENTION_*`                                  | `settings/retention.rs`        |
+//! | `VMAFX_LIMITS_*`                                     | `settings/limits.rs`           |
 //! | `VMAFX_AUTH_*`, `VMAFX_JWKS_*`                       | [`crate::auth::AuthArgs`]      |
 //! | `VMAFX_SCORING_ROOTS`, `VMAFX_REPORT_ROOTS`          | [`crate::roots::RootsArgs`]    |
 //! | `VMAFX_SHARED_POOLS`, `VMAFX_TENANT_WEIGHTS`         | [`crate::pools::SharingArgs`]  |
 //! | `VMAFX_HTTP_*`, `VMAFX_GRPC_*`                       | [`vmafx_kit::serve`]           |
 //! | `VMAFX_LOG_*`                                        | [`vmafx_kit::logs`]            |
 
+mod limits;
 mod node_status;
 mod retention;
 mod store;
@@ -22,6 +24,8 @@ use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 use vmafx_kit::serve::{GrpcArgs, HttpArgs};
 
+pub(crate) use self::limits::DEFAULT_WRITER_PRIORITY;
+pub use self::limits::LimitArgs;
 pub use self::node_status::NodeStatusMode;
 pub use self::retention::RetentionArgs;
 pub use self::store::{StoreArgs, StoreBackend, StoreSetupError};
@@ -73,6 +77,9 @@ pub struct Settings {
 
     #[command(flatten)]
     pub retention: RetentionArgs,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     #[command(flatten)]
     pub auth: AuthArgs,
@@ -157,8 +164,8 @@ mod tests {
             Err(ParseExit::Invalid(refusal)) => return refusal.to_string(),
             Err(ParseExit::HelpOrVersion(answer)) => panic!("{answer}"),
         };
-        match (settings.store.policy(), settings.retention.validate()) {
-            (Err(refusal), _) | (_, Err(refusal)) => refusal.to_string(),
+        match (settings.store.policy(), settings.retention.validate(), settings.limits.validate()) {
+            (Err(refusal), ..) | (_, Err(refusal), _) | (.., Err(refusal)) => refusal.to_string(),
             _ => panic!("{env:?} was accepted"),
         }
     }
@@ -172,6 +179,11 @@ mod tests {
         assert_eq!(settings.store.store_backend, StoreBackend::Sqlite);
         assert_eq!(settings.store.policy(), Ok(Policy::default()));
         assert_eq!(settings.http_timeouts_shutdown, GoDuration(Duration::from_secs(30)));
+        let limits = settings.limits.of_tenant(None);
+        assert_eq!(limits, vmafx_job::TenantLimits::DEFAULT);
+        let half_of_the_volume = settings.limits.of_tenant(Some(1 << 30)).stored_bytes;
+        assert_eq!(half_of_the_volume, 512 << 20);
+        assert_eq!(settings.limits.limits_writer_priority, 1000);
         let retention = settings.retention.validate().unwrap();
         assert_eq!((retention.jobs_for, retention.jobs), (Duration::from_hours(30 * 24), 1_000_000));
     }
@@ -213,6 +225,7 @@ mod tests {
     #[case(("VMAFX_STORE_MAX_LOST_ATTEMPTS", "0"), "VMAFX_STORE_MAX_LOST_ATTEMPTS cannot be \"0\": use 1 to 101")]
     #[case(("VMAFX_RETENTION_JOBS_FOR", "1s"), "VMAFX_RETENTION_JOBS_FOR cannot be \"1s\": use 1m or more")]
     #[case(("VMAFX_RETENTION_INTERVAL", "0"), "VMAFX_RETENTION_INTERVAL cannot be \"0s\": use 1s or more")]
+    #[case(("VMAFX_LIMITS_WRITER_PRIORITY", "-1"), "VMAFX_LIMITS_WRITER_PRIORITY cannot be \"-1\": use 0 or more")]
     #[case(("VMAFX_GRPC_LISTEN", "9090"), "VMAFX_GRPC_LISTEN cannot be \"9090\": the port is missing: write host:port, or :port for every interface")]
     fn what_cannot_work_is_refused(#[case] env: (&str, &str), #[case] expected: &str) {
         assert_eq!(refusal(env), expected);

@@ -66,6 +66,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
 pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses, BoxError> {
     let policy = settings.store.policy()?;
     let retention = settings.retention.validate()?;
+    settings.limits.validate()?;
     let gauges = QueueGauges::default();
     let mut pages = MetricsPages::new(env!("CARGO_PKG_VERSION"), &gauges);
     let controller_metrics = ControllerMetrics::new(&mut pages);
@@ -76,18 +77,21 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let store = settings.store.open(clock.clone()).await?;
+    let tenant_limits = settings.limits.of_tenant(settings.store.volume_bytes());
     let serving = ServingSignal::default();
     let service = Service::new(ServiceParts {
         store: store.clone(),
         clock: clock.clone(),
         roots: access.roots.clone(),
         sharing: Arc::new(settings.sharing.clone()),
+        tenant_limits: Arc::new(tenant_limits),
         metrics: controller_metrics,
         policy,
         limits: ServiceLimits {
             max_pull_wait: settings.pull_wait.0,
             max_score_wait: settings.score_wait.0,
-            max_streams: settings.max_streams.min(tokio::sync::Semaphore::MAX_PERMITS),
+            max_streams: settings.max_streams,
+            writer_priority: settings.limits.limits_writer_priority,
             ..ServiceLimits::default()
         },
         tenant_per_namespace: access.tenant_per_namespace,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use vmafx_queue::notification::Notification;
 use vmafx_queue::{JobId, TenantId};
 
@@ -18,26 +18,16 @@ pub(crate) enum Topic {
     Progressed,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Subscriptions(Arc<Inner>);
 
+#[derive(Default)]
 struct Inner {
     signals: Mutex<HashMap<(TenantId, Topic), watch::Sender<u64>>>,
     ends: Mutex<HashMap<JobId, Vec<oneshot::Sender<()>>>>,
-    streams: Arc<Semaphore>,
 }
 
 impl Subscriptions {
-    pub(crate) fn new(max_streams: usize) -> Self {
-        let streams = Arc::new(Semaphore::new(max_streams));
-        Self(Arc::new(Inner { signals: Mutex::default(), ends: Mutex::default(), streams }))
-    }
-
-    /// The permit of one stream, or `None` if the maximum number is open.
-    pub(crate) fn acquire_stream(&self) -> Option<OwnedSemaphorePermit> {
-        self.0.streams.clone().try_acquire_owned().ok()
-    }
-
     pub(crate) fn subscribe(&self, tenant: &TenantId, topic: Topic) -> watch::Receiver<u64> {
         let mut signals = self.signals();
         // Topics without subscribers are removed here, so the map cannot grow without bound.
@@ -108,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_subscriber_gets_one_signal_for_many_changes_of_its_own_tenant() {
-        let subscriptions = Subscriptions::new(1);
+        let subscriptions = Subscriptions::default();
         let mut ours = subscriptions.subscribe(&tenant("ours"), Topic::Changed);
         let theirs = subscriptions.subscribe(&tenant("theirs"), Topic::Changed);
         for _ in 0..3 {
@@ -125,21 +115,12 @@ mod tests {
 
     #[test]
     fn closed_subscriptions_are_removed() {
-        let subscriptions = Subscriptions::new(1);
+        let subscriptions = Subscriptions::default();
         drop(subscriptions.subscribe(&tenant("gone"), Topic::Changed));
         let _here = subscriptions.subscribe(&tenant("here"), Topic::Changed);
         assert_eq!(subscriptions.signals().len(), 1);
         drop(subscriptions.await_end(JobId(uuid::Uuid::nil())));
         let _waiting = subscriptions.await_end(JobId(uuid::Uuid::max()));
         assert_eq!(subscriptions.ends().len(), 1);
-    }
-
-    #[test]
-    fn the_number_of_streams_is_limited() {
-        let subscriptions = Subscriptions::new(1);
-        let first = subscriptions.acquire_stream();
-        assert!(first.is_some() && subscriptions.acquire_stream().is_none());
-        drop(first);
-        assert!(subscriptions.acquire_stream().is_some());
     }
 }

@@ -92,22 +92,40 @@ impl Harness {
                 .into(),
             ),
         };
-        self.store.register(&self.tenant, node).await.unwrap()
+        self.store.register(&self.tenant, node, &vmafx_job::TenantLimits::default()).await.unwrap()
     }
 
     async fn give_work(&self, agent: &Credentials) {
         let scoring =
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
-        self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
-        self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
+        self.store
+            .submit(
+                &self.tenant,
+                NewJob { scoring, ..NewJob::default() },
+                &vmafx_job::TenantLimits::default(),
+            )
+            .await
+            .unwrap();
+        self.store.claim(&self.tenant, agent, &[], None, &vmafx_job::TenantLimits::default()).await.unwrap();
     }
 
     /// Gives the agent a job and reports its end.
     async fn report(&self, agent: &Credentials, result: Result<ScoreResult, (FailureReason, String)>) {
         let scoring =
             ScoringRequest { reference: "/a".into(), distorted: "/b".into(), ..ScoringRequest::default() };
-        self.store.submit(&self.tenant, NewJob { scoring, ..NewJob::default() }).await.unwrap();
-        let claim = self.store.claim(&self.tenant, agent, &[], None).await.unwrap();
+        self.store
+            .submit(
+                &self.tenant,
+                NewJob { scoring, ..NewJob::default() },
+                &vmafx_job::TenantLimits::default(),
+            )
+            .await
+            .unwrap();
+        let claim = self
+            .store
+            .claim(&self.tenant, agent, &[], None, &vmafx_job::TenantLimits::default())
+            .await
+            .unwrap();
         let Claim::Job(job) = claim else { panic!("{claim:?}") };
         let report = Report { job: job.id, attempt: Some(job.attempt), result };
         let reported = self.store.report(&self.tenant, agent, report).await.unwrap();

@@ -21,6 +21,7 @@
 //! | `report_format` | [`ReportFormat`]: the format of a report, from the file extension of its URI |
 //! | `scoring_roots` | [`ScoringRoots`]: the locations that a job is permitted to use |
 //! | `limits` | the bounds of every field |
+//! | `tenant_limits` | [`TenantLimits`]: what one tenant may hold at the same time |
 
 mod backend;
 mod cancel;
@@ -38,6 +39,7 @@ mod result;
 mod run_result;
 mod scale_to;
 mod scoring_roots;
+mod tenant_limits;
 
 pub use self::backend::Backend;
 pub use self::cancel::CancelCause;
@@ -54,3 +56,4 @@ pub use self::result::{ModelUsed, PooledScores, ScoreDetails, ScoreResult};
 pub use self::run_result::{MAX_RUN_RESULT_BYTES, RunResult};
 pub use self::scale_to::{FrameSize, FrameSizeError, ScaleTo, ScaleToError};
 pub use self::scoring_roots::{AddressDenied, AddressError, DenialReason, Location, RootError, ScoringRoots};
+pub use self::tenant_limits::{TenantLimit, TenantLimits};

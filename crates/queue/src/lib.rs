@@ -11,6 +11,7 @@
 //! | [`quarantine`]   | which nodes get no jobs because they fail them     |
 //! | [`lost_pull`]    | which jobs a node gives back that it never received |
 //! | `idempotency`    | what a submission means whose key is known         |
+//! | `usage`          | what a tenant holds, as counted against its limits |
 //! | [`policy`]       | durations, limits, back-off                        |
 //! | [`store`]        | the operations of every store, with their promises |
 //! | [`sqlite`]       | the store in one file, for one controller          |
@@ -43,6 +44,7 @@ pub mod quarantine;
 pub mod sqlite;
 pub mod store;
 pub mod transition;
+mod usage;
 pub mod verdict;
 
 pub use ids::{AttemptNumber, IdempotencyKey, JobId, PullId, SessionId, TenantId};

@@ -59,7 +59,7 @@ pub struct Capability {
     pub vendor: String,
     /// A node without backends gets only jobs that ask for none.
     pub backends: Vec<String>,
-    /// Number of jobs that the node runs at once.
+    /// Number of jobs that the node runs at once; see [`Capability::max_jobs`].
     pub slots: u32,
     pub labels: BTreeMap<String, String>,
     pub device: String,
@@ -69,6 +69,11 @@ pub struct Capability {
 }
 
 impl Capability {
+    /// The jobs that a session of the node holds at most. A node that declares no slots has one.
+    pub fn max_jobs(&self) -> u32 {
+        self.slots.max(1)
+    }
+
     /// Every node serves the empty backend.
     pub fn serves(&self, backend: &str) -> bool {
         backend.is_empty() || self.backends.iter().any(|own| own == backend)

@@ -12,6 +12,7 @@
 //! | `faults`   | failures of nodes, claims of quarantined ones                                  |
 //! | `feed`     | changes and samples, of which a reader skips none                              |
 //! | `horizon`  | the transactions that a reader waits for                                       |
+//! | `usage`    | what each tenant has stored, for its limits                                    |
 //! | `lives`    | the lives of the store, by which a cursor notices a restore                    |
 //! | `room`     | what is refused while the database is full                                     |
 //! | `reserve`  | space that is held for the ends of jobs                                        |
@@ -60,6 +61,7 @@ mod sweep;
 mod tenant_changes;
 mod tls;
 mod update;
+mod usage;
 mod verifier;
 
 use std::collections::BTreeSet;
@@ -74,7 +76,7 @@ use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::{ContextV7, Uuid};
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 
 use self::announce::Announcer;
 use self::batcher::Batcher;
@@ -89,7 +91,7 @@ use self::report::{PendingReport, Reports};
 use self::reserve::Reserve;
 use self::room::Room;
 use self::row::Reader;
-use self::submit::{KeyReused, Submits};
+use self::submit::{PendingSubmission, Submits};
 use crate::clock::{Clock, ClockReading, CreationOrder, Timestamp};
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
 use crate::job::{Attempt, Job, JobUpdate, Label, Labeller, NewJob};
@@ -225,6 +227,7 @@ impl PostgresStore {
         shared.watch_clock().await?;
         shared.opened.get_or_init(|| shared.clock.reading());
         shared.hold_reserve().await;
+        shared.recount_usage().await?;
         let mut tasks = JoinSet::new();
         let (listening, started) = oneshot::channel();
         tasks.spawn(Listener::new(shared.clone(), address)?.run(listening));
@@ -252,11 +255,11 @@ impl PostgresStore {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
+    async fn submit(&self, tenant: &TenantId, job: NewJob, limits: &TenantLimits) -> StoreResult<Submitted> {
         let room = &self.shared.room;
         self.shared.check_room()?;
-        let submitted = room.record(self.submits.run(tenant.clone(), job).await)?;
-        submitted.map_err(|KeyReused(job)| StoreError::KeyReused { job })
+        let submission = PendingSubmission { job, limits: *limits };
+        room.record(self.submits.run(tenant.clone(), submission).await)?
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -282,9 +285,15 @@ impl Store for PostgresStore {
         shared.essential(|| shared.cancel(tenant, id, (cause, reason))).await
     }
 
-    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>> {
         let shared = self.open()?;
-        shared.essential(|| shared.update(tenant, id, &update)).await
+        shared.essential(|| shared.update(tenant, id, &update, limits)).await
     }
 
     async fn label(
@@ -299,9 +308,14 @@ impl Store for PostgresStore {
         shared.room.record(shared.label(tenant, target, label, by).await)
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
+    async fn register(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials> {
         let shared = self.open()?;
-        shared.essential(|| shared.register(tenant, &node)).await
+        shared.essential(|| shared.register(tenant, &node, limits)).await
     }
 
     async fn register_as(
@@ -330,12 +344,13 @@ impl Store for PostgresStore {
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim> {
         // No new work is begun while its end could not be stored.
         if self.shared.check_room().is_err() {
             return Ok(Claim::Nothing { next: None });
         }
-        let caller = ClaimCaller { node: node.clone(), pull };
+        let caller = ClaimCaller { node: node.clone(), pull, limits: *limits };
         let key = (tenant.clone(), claim::claimable_backends(backends));
         match self.claims.run(key, caller).await {
             claimed @ (Ok(Claim::Job(_)) | Err(_)) => match self.shared.room.record(claimed) {

@@ -13,6 +13,7 @@
 //! | `rows`, `attempts`                     | rows of jobs and attempts                                    |
 //! | `clock_step`                           | what happens to the times of jobs when the clock is set      |
 //! | `faults`                               | failures of nodes                                            |
+//! | `usage`                                | what each tenant has stored, for its limits                  |
 //! | `unit_of_work`, `pending_notifications`| the context of an operation, and the notifications it causes |
 //! | `submit` … `prune`                     | one operation each                                           |
 //!
@@ -52,6 +53,7 @@ mod submit;
 mod sweep;
 mod unit_of_work;
 mod update;
+mod usage;
 mod writer;
 
 use std::path::PathBuf;
@@ -61,6 +63,7 @@ use std::sync::{Arc, Mutex};
 pub use backup::{BackupError, BackupSummary, back_up, restore};
 pub use open::OpenError;
 pub use path::{NoStateDirectory, default_path};
+pub use space::volume_bytes;
 
 use self::live::{CredentialsDigest, LiveNode, LiveState};
 use self::readers::Readers;
@@ -131,6 +134,7 @@ impl SqliteStore {
         let reading = clock.reading();
         let counters = startup::counters(&opened.connection, reading).map_err(contents)?;
         let live = startup::live(&opened.connection, reading.wall, &policy).map_err(contents)?;
+        let usage = usage::UsageLedger::read(&opened.connection).map_err(contents)?;
         let live = Arc::new(Mutex::new(live));
         let notifier = Notifier::default();
         let readers = Readers::new(opened.path.clone());
@@ -139,7 +143,7 @@ impl SqliteStore {
         let writer = Handle::start(Writer {
             connection: opened.connection,
             live: live.clone(),
-            state: WriterState::new(counters),
+            state: WriterState::new(counters, usage),
             pacing: BatchPacing::default(),
             policy,
             clock: clock.clone(),

@@ -10,7 +10,7 @@ mod query;
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 
 pub use answer::{
     Cancelled, Changes, Claim, Explained, Labelled, Pruned, QuarantinedNode, Released, Reported, Sample,
@@ -32,7 +32,9 @@ pub type Cursor = String;
 pub trait Store: Send + Sync + 'static {
     /// Stores a job and its label, or finds the existing job with the same idempotency key. [`StoreError::KeyReused`]
     /// when the key stands for another request; a Kubernetes resource may submit another one for its job.
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted>;
+    /// [`StoreError::LimitReached`] when the tenant has no room for another pending job or for its bytes; a job that
+    /// exists is found all the same.
+    async fn submit(&self, tenant: &TenantId, job: NewJob, limits: &TenantLimits) -> StoreResult<Submitted>;
 
     /// `None` when the job does not exist or belongs to another tenant.
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>>;
@@ -54,8 +56,15 @@ pub trait Store: Send + Sync + 'static {
     ) -> StoreResult<Option<Cancelled>>;
 
     /// Changes a job that has not finished; `None` when there is no such job. The scoring of a running job changes with its
-    /// next attempt, everything else at once.
-    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>>;
+    /// next attempt, everything else at once. [`StoreError::LimitReached`] when its request grows and the tenant has no room
+    /// for the bytes.
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>>;
 
     /// Stores the viewers' score of a job. A completed job becomes a sample at once, a pending or running one when
     /// it completes.
@@ -67,8 +76,15 @@ pub trait Store: Send + Sync + 'static {
         by: &Labeller,
     ) -> StoreResult<Labelled>;
 
-    /// Opens a session. The returned token is not stored and cannot be retrieved again.
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials>;
+    /// Opens a session. The returned token is not stored and cannot be retrieved again. When the tenant has as many sessions
+    /// as it may, the new one replaces that session of the same name which was heard from longest ago;
+    /// [`StoreError::LimitReached`] if there is none.
+    async fn register(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials>;
 
     /// Opens a session with credentials that the caller has derived: [`Credentials::for_tenant`]. Repeating it changes
     /// nothing. The caller must have authenticated the credentials that they were derived from.
@@ -89,13 +105,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// Hands out the first job that asks for no backend or for one of `backends`, by priority, creation time and
     /// id. Jobs that are kept from this node are passed over, and a quarantined node gets nothing. `pull` is recorded with
-    /// the job, for [`Store::release_pulls`].
+    /// the job, for [`Store::release_pulls`]. A session holds at most as many jobs as its node registered slots, and a tenant
+    /// at most as many as it may run.
     async fn claim(
         &self,
         tenant: &TenantId,
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim>;
 
     /// Gives back the jobs that this session holds and that these pulls claimed, as [`Store::release`] does; see

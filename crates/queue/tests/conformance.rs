@@ -18,6 +18,7 @@ mod conformance {
     pub(crate) mod heartbeat;
     pub(crate) mod label;
     pub(crate) mod life;
+    pub(crate) mod limits;
     pub(crate) mod list;
     pub(crate) mod lost;
     pub(crate) mod lost_pull;
@@ -41,7 +42,7 @@ mod sabotage {
     use futures::FutureExt;
 
     use crate::conformance::{
-        claim, end, fence, heartbeat, lost, lost_pull, quarantine, race, retry, submit, sweep, update,
+        claim, end, fence, heartbeat, limits, lost, lost_pull, quarantine, race, retry, submit, sweep, update,
     };
     use crate::support::fixture::Fixture;
     use crate::support::sabotage::Broken;
@@ -99,6 +100,16 @@ mod sabotage {
         Release: [end::a_released_job_waits_again_at_once],
         Leases: [heartbeat::a_heartbeat_extends_the_leases_it_names_and_no_others],
         LostPulls: [lost_pull::a_job_of_a_lost_pull_waits_again_at_once_and_no_attempt_is_lost],
+        Limits: [
+            limits::a_tenant_with_as_many_waiting_jobs_as_it_may_have_submits_no_more,
+            limits::requests_and_results_take_room_until_they_are_removed,
+            limits::a_tenant_runs_no_more_jobs_than_it_may,
+            limits::a_tenant_has_no_more_sessions_than_it_may
+        ],
+        Slots: [
+            limits::a_node_holds_no_more_jobs_than_it_has_slots,
+            limits::concurrent_claims_of_a_session_do_not_exceed_its_slots
+        ],
         Updates: [update::a_running_attempt_keeps_its_request_and_the_next_one_gets_the_new],
         Atomicity: [
             race::concurrent_submissions_with_one_key_make_one_job,
@@ -152,9 +163,27 @@ suite! {
         a_job_behind_many_that_do_not_fit_is_found,
         a_claimed_job_says_who_holds_it_since_when_and_until_when,
         a_job_is_handed_out_once,
-        slots_are_the_nodes_own_business,
         an_empty_queue_has_nothing,
         a_claim_needs_its_own_session,
+    ],
+    limits: [
+        a_tenant_with_as_many_waiting_jobs_as_it_may_have_submits_no_more,
+        a_known_key_finds_its_job_at_every_limit,
+        a_job_that_waits_no_more_makes_room,
+        what_returns_to_the_queue_is_never_refused_and_takes_room,
+        requests_and_results_take_room_until_they_are_removed,
+        a_request_does_not_grow_beyond_the_limit_and_may_shrink,
+        a_tenant_runs_no_more_jobs_than_it_may,
+        a_node_holds_no_more_jobs_than_it_has_slots,
+        a_job_whose_assignment_was_lost_takes_a_slot_until_its_pull_is_named,
+        slots_are_counted_by_session_and_a_node_without_any_has_one,
+        a_tenant_has_no_more_sessions_than_it_may,
+        at_the_limit_a_registration_replaces_the_oldest_session_of_its_name,
+        what_a_tenant_holds_is_known_after_a_restart,
+        nothing_is_counted_twice_or_left_over,
+        concurrent_submissions_do_not_exceed_the_limit,
+        concurrent_claims_of_a_session_do_not_exceed_its_slots,
+        a_claim_at_a_limit_still_needs_its_own_session,
     ],
     lost: [
         a_lost_job_is_pending_again_after_a_backoff,

@@ -100,6 +100,8 @@ fn a_broken_rule_is_noticed(
         Broken::Quarantine,
         Broken::Release,
         Broken::Leases,
+        Broken::Limits,
+        Broken::Slots,
         Broken::Updates
     )]
     broken: Broken,

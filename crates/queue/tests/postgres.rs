@@ -14,6 +14,8 @@ mod feed;
 mod frozen;
 #[path = "postgres/full.rs"]
 mod full;
+#[path = "postgres/limits.rs"]
+mod limits;
 #[path = "postgres/prune.rs"]
 mod prune;
 #[path = "postgres/restore.rs"]

@@ -1,6 +1,6 @@
 //! The fair shares of all shared pools, and the tenants that have work. Nothing here waits.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -25,6 +25,8 @@ pub(super) struct PoolShares {
     classes: HashMap<PoolClass, ClassShare>,
     /// Tenants with jobs that are not finished, and whether any is pending.
     unfinished: BTreeMap<TenantId, bool>,
+    /// Tenants for which a claim failed because they run as many jobs as they may.
+    at_limit: HashSet<TenantId>,
     uses: u64,
 }
 
@@ -48,9 +50,23 @@ impl PoolShares {
         }
     }
 
+    pub(super) fn reached_limit(&mut self, tenant: TenantId) {
+        self.at_limit.insert(tenant);
+    }
+
+    /// A job of this tenant ended; `true` if claims waited for that.
+    pub(super) fn freed(&mut self, tenant: &TenantId) -> bool {
+        let waited = self.at_limit.remove(tenant);
+        if waited {
+            self.announce(tenant, "");
+        }
+        waited
+    }
+
     /// Takes over the tenants with unfinished jobs from the store.
     pub(super) fn refresh(&mut self, unfinished: BTreeMap<TenantId, bool>) {
         self.unfinished = unfinished;
+        self.at_limit.clear();
         let pending = self.unfinished.iter().filter(|(_, pending)| **pending);
         let pending: Vec<&TenantId> = pending.map(|(tenant, _)| tenant).collect();
         for (class, of_class) in &mut self.classes {

@@ -57,6 +57,14 @@ impl PoolTurn {
         self.end(|shares, class, turn| shares.share_of(class).claimed(turn));
     }
 
+    /// The tenant runs as many jobs as it may. It has no work until one of them ends, or until `recheck`.
+    pub(crate) fn reached_limit(self, recheck: Option<Timestamp>) {
+        if let Some(tenant) = self.tenant().cloned() {
+            self.dispatch.shares().reached_limit(tenant);
+        }
+        self.found_nothing(recheck);
+    }
+
     /// `next` is when the back-off ends of a job that the pull can serve.
     pub(crate) fn found_nothing(mut self, next: Option<Timestamp>) {
         let due = next.map(|at| self.dispatch.due(at));

@@ -1,7 +1,7 @@
 //! Refusals as gRPC statuses.
 
 use tonic::{Code, Status};
-use vmafx_proto::refusal::RefusalReason;
+use vmafx_proto::refusal::{RefusalReason, limit_reached};
 
 use crate::audit::CallEnd;
 use crate::refusal::Refusal;
@@ -9,6 +9,9 @@ use crate::refusal::Refusal;
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
         let message = refusal.to_string();
+        if let Refusal::LimitReached { limit, .. } = refusal {
+            return limit_reached(limit, message);
+        }
         match refused(&refusal) {
             CallEnd { code, reason: Some(reason) } => reason.status(code, message),
             CallEnd { code, reason: None } => Self::new(code, message),
@@ -23,6 +26,7 @@ pub(crate) fn refused(refusal: &Refusal) -> CallEnd {
         Refusal::StoreUnavailable => Some(RefusalReason::StoreUnavailable),
         Refusal::StoreFull(_) => Some(RefusalReason::StoreFull),
         Refusal::KeyReused(_) => Some(RefusalReason::IdempotencyKeyReused),
+        Refusal::LimitReached { .. } => Some(RefusalReason::LimitReached),
         _ => None,
     };
     CallEnd { code: code(refusal), reason }
@@ -36,7 +40,9 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::NotFound(_) => Code::NotFound,
         Refusal::Conflict(_) => Code::FailedPrecondition,
         Refusal::OutOfRange(_) => Code::OutOfRange,
-        Refusal::Exhausted(_) | Refusal::StoreFull(_) => Code::ResourceExhausted,
+        Refusal::Exhausted(_) | Refusal::StoreFull(_) | Refusal::LimitReached { .. } => {
+            Code::ResourceExhausted
+        }
         Refusal::KeyReused(_) => Code::AlreadyExists,
         Refusal::Unavailable(_) | Refusal::StoreUnavailable => Code::Unavailable,
         Refusal::Internal => Code::Internal,
@@ -46,6 +52,9 @@ fn code(refusal: &Refusal) -> Code {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+
+    use vmafx_job::TenantLimit;
+    use vmafx_proto::refusal::reached_limit;
 
     use super::*;
 
@@ -74,6 +83,18 @@ mod tests {
     fn every_refusal_has_its_code(#[case] refusal: Refusal, #[case] code: Code, #[case] text: &str) {
         let status = Status::from(refusal);
         assert_eq!((status.code(), status.message()), (code, text));
+    }
+
+    #[test]
+    fn a_program_and_a_person_can_tell_which_limit_was_reached() {
+        let status = Status::from(Refusal::limit_reached(TenantLimit::PendingJobs, 5));
+        assert_eq!(status.code(), Code::ResourceExhausted);
+        assert_eq!(reached_limit(&status), Some(TenantLimit::PendingJobs));
+        assert_eq!(
+            status.message(),
+            "limit pendingJobs: at most 5 jobs of a tenant may wait; submit again when some of them have started, or \
+             cancel some, or have the limit raised (VMAFX_LIMITS_PENDING_JOBS, or the tenant's quota)"
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) async fn stream(
         // Browsers ignore events without data.
         Ok(JobChange::Bookmark(cursor)) => Ok(Event::default().event("bookmark").id(cursor).data("{}")),
         Err(refusal) => {
-            Event::default().event("error").json_data(super::problem::Problem { error: refusal.to_string() })
+            Event::default().event("error").json_data(super::problem::Problem::new(refusal.to_string()))
         }
     })))
 }

@@ -13,6 +13,15 @@ use crate::refusal::Refusal;
 pub(super) struct Problem {
     /// What is wrong and what to do.
     pub(super) error: String,
+    /// The limit that refused the call, if one did, such as `pendingJobs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limit: Option<&'static str>,
+}
+
+impl Problem {
+    pub(super) fn new(error: impl Into<String>) -> Self {
+        Self { error: error.into(), limit: None }
+    }
 }
 
 pub(super) const fn status(refusal: &Refusal) -> StatusCode {
@@ -24,7 +33,7 @@ pub(super) const fn status(refusal: &Refusal) -> StatusCode {
         Refusal::Conflict(_) | Refusal::KeyReused(_) => StatusCode::CONFLICT,
         Refusal::OutOfRange(_) => StatusCode::GONE,
         Refusal::StoreFull(_) => StatusCode::INSUFFICIENT_STORAGE,
-        Refusal::Exhausted(_) => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::Exhausted(_) | Refusal::LimitReached { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::Unavailable(_) | Refusal::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -33,6 +42,10 @@ pub(super) const fn status(refusal: &Refusal) -> StatusCode {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let (status, end) = (status(&self), crate::grpc::refused(&self));
+        let limit = match &self {
+            Self::LimitReached { limit, .. } => Some(limit.name()),
+            _ => None,
+        };
         let error = match self {
             Self::Invalid { field, problem } | Self::OutsideRoots { field, problem } => {
                 format!("{}: {problem}", camel(&field))
@@ -40,7 +53,7 @@ impl IntoResponse for Refusal {
             Self::KeyReused(problem) => format!("idempotencyKey: {problem}"),
             other => other.to_string(),
         };
-        let mut response = response(status, error);
+        let mut response = (status, Json(Problem { limit, ..Problem::new(error) })).into_response();
         // For the audit log, which has the same words for both protocols.
         response.extensions_mut().insert(end);
         response
@@ -48,7 +61,7 @@ impl IntoResponse for Refusal {
 }
 
 pub(super) fn response(status: StatusCode, error: impl Into<String>) -> Response {
-    (status, Json(Problem { error: error.into() })).into_response()
+    (status, Json(Problem::new(error))).into_response()
 }
 
 pub(super) fn method_not_allowed() -> Response {

@@ -1,3 +1,4 @@
+use vmafx_job::TenantLimit;
 use vmafx_kit::closed_label;
 use vmafx_kit::metrics::OpenLabel;
 
@@ -34,6 +35,30 @@ closed_label! {
         ControllerRestart = "controller_restart",
         /// The job was assigned but could not be delivered.
         AssignRollback = "assign_rollback",
+    }
+}
+
+closed_label! {
+    pub enum LimitLabel: "limit" {
+        PendingJobs = "pendingJobs",
+        RunningJobs = "runningJobs",
+        StoredBytes = "storedBytes",
+        Nodes = "nodes",
+        Streams = "streams",
+        StreamsPerIdentity = "streamsPerIdentity",
+    }
+}
+
+impl From<TenantLimit> for LimitLabel {
+    fn from(limit: TenantLimit) -> Self {
+        match limit {
+            TenantLimit::PendingJobs => Self::PendingJobs,
+            TenantLimit::RunningJobs => Self::RunningJobs,
+            TenantLimit::StoredBytes => Self::StoredBytes,
+            TenantLimit::Nodes => Self::Nodes,
+            TenantLimit::Streams => Self::Streams,
+            TenantLimit::StreamsPerIdentity => Self::StreamsPerIdentity,
+        }
     }
 }
 

@@ -35,6 +35,7 @@ type Read = fn(&TenantSums) -> f64;
 struct TenantSums {
     pending: u64,
     running: u64,
+    stored_bytes: u64,
     oldest_age: f64,
 }
 
@@ -75,6 +76,7 @@ impl TenantSums {
         Self {
             pending: self.pending + other.pending,
             running: self.running + other.running,
+            stored_bytes: self.stored_bytes + other.stored_bytes,
             oldest_age: self.oldest_age.max(other.oldest_age),
         }
     }
@@ -96,9 +98,14 @@ impl Collector for QueueCollector {
             return Ok(());
         };
         #[expect(clippy::cast_precision_loss, reason = "no store holds 2^53 jobs")]
-        let gauges: [(&str, &str, Read); 3] = [
+        let gauges: [(&str, &str, Read); 4] = [
             ("vmafx_controller_jobs_pending", "Jobs waiting for a node", |sums| sums.pending as f64),
             ("vmafx_controller_jobs_running", "Jobs assigned to nodes", |sums| sums.running as f64),
+            (
+                "vmafx_controller_jobs_stored_bytes",
+                "Size of the stored requests and results, as counted for the limit",
+                |sums| sums.stored_bytes as f64,
+            ),
             ("vmafx_controller_queue_oldest_job_age_seconds", "Age of the oldest pending job", |sums| {
                 sums.oldest_age
             }),
@@ -206,6 +213,7 @@ impl MetricsEndpoint {
             *sums = sums.and(TenantSums {
                 pending: tenant.pending,
                 running: tenant.running,
+                stored_bytes: tenant.stored_bytes,
                 oldest_age: age(tenant.oldest_pending),
             });
             snapshot.nodes += tenant.nodes;

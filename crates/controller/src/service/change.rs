@@ -37,11 +37,15 @@ impl Service {
     pub async fn update(&self, who: &Identity, id: &str, request: UpdateJob) -> Result<Updated, Refusal> {
         let job = check::job_id(id)?;
         let update = check::update(request)?;
+        if let Some(priority) = update.priority {
+            check::priority(who.roles, priority, self.0.limits.writer_priority)?;
+        }
         if let Some(scoring) = &update.scoring {
             check::same_comparison(&self.job(who, id).await?.scoring, scoring)?;
             self.inside_roots(who, "scoring", scoring)?;
         }
-        self.0.store.update(&who.tenant, job, update).await?.ok_or_else(|| no_such_job(id))
+        let updated = self.0.store.update(&who.tenant, job, update, &self.limits_of(&who.tenant)).await;
+        updated.map_err(|error| self.refused(error))?.ok_or_else(|| no_such_job(id))
     }
 
     pub async fn label(&self, who: &Identity, request: LabelJob) -> Result<StoredLabel, Refusal> {
@@ -81,6 +85,7 @@ impl Service {
     /// Counts a job that this process finished, and wakes the calls that wait for it.
     pub(crate) fn ended(&self, job: &Job) {
         self.0.metrics.ended(job);
+        self.freed_tenant(&job.tenant);
         self.0.subscriptions.ended(job.id);
     }
 }

@@ -10,7 +10,8 @@ mod report;
 mod text;
 
 pub(super) use self::jobs::{
-    cursor, filter, job_id, label, list, page_token, required_key, same_comparison, samples, submit, update,
+    cursor, filter, job_id, label, list, page_token, priority, required_key, same_comparison, samples,
+    submit, update,
 };
 pub(super) use self::node::{heartbeat, lost_pulls, pull, register, serves};
 pub(super) use self::report::{release, report};

@@ -1,5 +1,6 @@
 //! Explains why a job waits.
 
+use vmafx_job::{TenantLimit, TenantLimits};
 use vmafx_queue::Job;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::FailedAttempt;
@@ -10,9 +11,14 @@ use super::pool_share::PoolShare;
 use super::response::{WaitExplanation, WaitReason};
 
 /// Finds the one thing that has to change first: a node that fits, one that is not quarantined, then the end of the
-/// back-off, then the jobs ahead.
-pub(super) fn explain(explained: Explained, share: Option<PoolShare>, now: Timestamp) -> WaitExplanation {
-    let Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined } = explained;
+/// back-off, then the limit of the tenant, then the jobs ahead.
+pub(super) fn explain(
+    explained: Explained,
+    limits: &TenantLimits,
+    share: Option<PoolShare>,
+    now: Timestamp,
+) -> WaitExplanation {
+    let Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined, running } = explained;
     let all = supply.get("").copied().unwrap_or_default();
     let fitting = supply.get(job.scoring.backend_name()).copied().unwrap_or_default();
     let quarantined = fitting_nodes(&job, &quarantined);
@@ -27,6 +33,7 @@ pub(super) fn explain(explained: Explained, share: Option<PoolShare>, now: Times
         () if fitting.nodes == 0 => WaitReason::NoBackend,
         () if quarantined.len() >= fitting.nodes as usize => WaitReason::Quarantined,
         () if back_off.is_some() => WaitReason::BackingOff,
+        () if running >= limits.running_jobs => WaitReason::TenantLimit,
         () if ahead_by_priority + ahead_by_age < free => WaitReason::Ready,
         () => WaitReason::Busy,
     };
@@ -38,6 +45,7 @@ pub(super) fn explain(explained: Explained, share: Option<PoolShare>, now: Times
         quarantined: &quarantined,
         share,
         back_off,
+        running: (running, limits.running_jobs),
         now,
     };
     let message = waiting.message(reason);
@@ -61,6 +69,8 @@ struct Waiting<'a> {
     quarantined: &'a [&'a QuarantinedNode],
     share: Option<PoolShare>,
     back_off: Option<Timestamp>,
+    /// Running jobs of the tenant, and how many there may be.
+    running: (u64, u64),
     now: Timestamp,
 }
 
@@ -82,6 +92,13 @@ impl Waiting<'_> {
             ),
             WaitReason::Quarantined => return self.all_quarantined(&nodes),
             WaitReason::BackingOff => return self.backing_off(),
+            WaitReason::TenantLimit => format!(
+                "The tenant runs {} jobs, and its limit {} is {}. {by_priority} waiting jobs are ahead by priority and \
+                 {by_age} by age.",
+                self.running.0,
+                TenantLimit::RunningJobs,
+                self.running.1,
+            ),
             WaitReason::Busy => format!(
                 "{} of {} slots of {} {nodes} are taken. {by_priority} waiting jobs are ahead by priority and {by_age} \
                  by age.",
@@ -159,6 +176,14 @@ mod tests {
     use super::*;
 
     const NOW: Timestamp = Timestamp(100_000);
+    const LIMITS: TenantLimits = TenantLimits {
+        pending_jobs: 0,
+        running_jobs: 5,
+        stored_bytes: 0,
+        nodes: 0,
+        streams: 0,
+        streams_per_identity: 0,
+    };
 
     fn job(backend: &str) -> Job {
         let scoring = vmafx_job::ScoringRequest { backend: backend.parse().ok(), ..Default::default() };
@@ -221,7 +246,9 @@ mod tests {
             })
             .collect();
         let (ahead_by_priority, ahead_by_age) = ahead;
-        explain(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined: vec![] }, None, NOW)
+        let explained =
+            Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined: vec![], running: 4 };
+        explain(explained, &LIMITS, None, NOW)
     }
 
     #[test]
@@ -235,18 +262,20 @@ mod tests {
             ahead_by_age: 0,
             supply: supply.clone().into(),
             quarantined,
+            running: 0,
         };
-        let both = explain(with("cpu", vec![quarantined("a", "cpu"), quarantined("b", "cpu")]), None, NOW);
+        let both =
+            explain(with("cpu", vec![quarantined("a", "cpu"), quarantined("b", "cpu")]), &LIMITS, None, NOW);
         assert_eq!(both.reason, WaitReason::Quarantined);
         assert_eq!(
             both.message,
             "All 2 nodes with backend cpu are quarantined, because they failed several attempts in a row. a gets its next \
              job on trial in 30 s at the latest; its last error: /media/a.y4m: there is no such file"
         );
-        let one = explain(with("cpu", vec![quarantined("a", "cpu")]), None, NOW);
+        let one = explain(with("cpu", vec![quarantined("a", "cpu")]), &LIMITS, None, NOW);
         assert_eq!(one.reason, WaitReason::Ready);
         assert!(one.message.ends_with("1 of the nodes with backend cpu are quarantined."), "{}", one.message);
-        let other = explain(with("cuda", vec![quarantined("a", "cpu")]), None, NOW);
+        let other = explain(with("cuda", vec![quarantined("a", "cpu")]), &LIMITS, None, NOW);
         assert_eq!(other.reason, WaitReason::Ready);
     }
 
@@ -301,8 +330,9 @@ mod tests {
             ahead_by_age: 0,
             supply: supply.into(),
             quarantined: vec![],
+            running: 4,
         };
-        let explanation = explain(explained, Some(share), NOW);
+        let explanation = explain(explained, &LIMITS, Some(share), NOW);
         assert_eq!(explanation.reason, reason, "{}", explanation.message);
         let own = 4.0 / f64::from(total_weight);
         let sentence = format!(
@@ -310,6 +340,25 @@ mod tests {
              {total_weight} among the tenants with waiting jobs, a share of {own:.1} slots."
         );
         assert!(explanation.message.ends_with(&sentence), "{}", explanation.message);
+    }
+
+    #[test]
+    fn a_tenant_that_runs_as_many_jobs_as_it_may_is_named_before_the_jobs_ahead() {
+        let supply = [("".to_owned(), Supply { nodes: 1, slots: 9, busy: 5 })].into();
+        let explained = Explained {
+            job: job(""),
+            ahead_by_priority: 0,
+            ahead_by_age: 2,
+            supply,
+            quarantined: vec![],
+            running: 5,
+        };
+        let explanation = explain(explained, &LIMITS, None, NOW);
+        assert_eq!(explanation.reason, WaitReason::TenantLimit);
+        assert_eq!(
+            explanation.message,
+            "The tenant runs 5 jobs, and its limit runningJobs is 5. 0 waiting jobs are ahead by priority and 2 by age."
+        );
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::sharing::{Pool, TenantSet};
 use super::work::{ClaimOutcome, Claimant, invalid_session};
 use super::{Service, check};
 use crate::dispatch::PullScope;
+use crate::freed_room::{LimitedBy, RECHECK_INTERVAL};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
@@ -93,6 +94,17 @@ impl Service {
                 // Other nodes of the pool may get these jobs, so the tenant keeps its place.
                 ClaimOutcome::PassedOver(next) | ClaimOutcome::Quarantined(next) => {
                     vain.kept = earlier(vain.kept, Some(next));
+                }
+                ClaimOutcome::AtLimit(limited_by) => {
+                    let recheck = Some(self.0.clock.now() + RECHECK_INTERVAL);
+                    match limited_by {
+                        // Other nodes of the pool may have slots for these jobs.
+                        LimitedBy::Session(_) => vain.kept = earlier(vain.kept, recheck),
+                        LimitedBy::Tenant(_) => {
+                            turn.reached_limit(recheck);
+                            vain.next = earlier(vain.next, recheck);
+                        }
+                    }
                 }
                 ClaimOutcome::NoSession => return Ok(ClaimOutcome::NoSession),
             }

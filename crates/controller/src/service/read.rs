@@ -47,7 +47,7 @@ impl Service {
         let found = self.0.store.explain(&who.tenant, check::job_id(id)?).await?;
         let explained = found.ok_or_else(|| no_such_job(id))?;
         let share = self.pool_share(who, &explained.job).await?;
-        Ok(explain::explain(explained, share, self.0.clock.now()))
+        Ok(explain::explain(explained, &self.limits_of(&who.tenant), share, self.0.clock.now()))
     }
 
     /// Live nodes, ordered by name and then session.

@@ -106,6 +106,8 @@ pub enum WaitReason {
     Ready,
     /// Every node that fits is quarantined.
     Quarantined,
+    /// The tenant runs as many jobs as it may.
+    TenantLimit,
 }
 
 impl WaitReason {
@@ -118,6 +120,7 @@ impl WaitReason {
             Self::Busy => "Busy",
             Self::Ready => "Ready",
             Self::Quarantined => "Quarantined",
+            Self::TenantLimit => "TenantLimit",
         }
     }
 }

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 use futures::StreamExt;
 use futures::stream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use vmafx_queue::store::{Cursor, Sample};
 
 use super::request::StreamSamples;
 use super::response::SampleItem;
-use super::watch::{PAGE_SIZE, too_many_streams};
+use super::watch::PAGE_SIZE;
 use super::{ItemStream, Service, check};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
+use crate::streams::StreamPermit;
 use crate::subscriptions::Topic;
 
 impl Service {
@@ -24,7 +25,7 @@ impl Service {
         request: StreamSamples,
     ) -> Result<ItemStream<SampleItem>, Refusal> {
         check::samples(&request)?;
-        let permit = self.0.subscriptions.acquire_stream().ok_or_else(too_many_streams)?;
+        let permit = self.acquire_stream(who)?;
         let mut reader = SampleReader {
             sampled: self.0.subscriptions.subscribe(&who.tenant, Topic::Sampled),
             service: self.clone(),
@@ -56,7 +57,7 @@ struct SampleReader {
     caught_up: bool,
     last_sent: Instant,
     sampled: watch::Receiver<u64>,
-    _permit: OwnedSemaphorePermit,
+    _permit: StreamPermit,
 }
 
 impl SampleReader {

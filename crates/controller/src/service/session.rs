@@ -16,7 +16,8 @@ impl Service {
     pub async fn register(&self, who: &Identity, request: RegisterNode) -> Result<Registration, Refusal> {
         let node = check::register(who, self.0.tenant_per_namespace, request)?;
         let name = node.name.clone();
-        let credentials = self.0.store.register(&who.tenant, node).await?;
+        let credentials = self.0.store.register(&who.tenant, node, &self.limits_of(&who.tenant)).await;
+        let credentials = credentials.map_err(|error| self.refused(error))?;
         tracing::info!(tenant = %who.tenant, node = name, session = %credentials.session, "node registered");
         let (lease_ttl, session_ttl) = (self.0.policy.lease_ttl, self.0.policy.session_ttl);
         Ok(Registration { credentials, lease_ttl, session_ttl })

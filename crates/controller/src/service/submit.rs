@@ -13,6 +13,7 @@ impl Service {
     /// Stores a job, or returns the one that the same caller submitted with the same idempotency key.
     pub async fn submit(&self, who: &Identity, request: SubmitJob) -> Result<Submitted, Refusal> {
         let job = check::submit(request)?;
+        check::priority(who.roles, job.priority, self.0.limits.writer_priority)?;
         self.inside_roots(who, "scoring", &job.scoring)?;
         self.store_job(who, job).await
     }
@@ -24,7 +25,8 @@ impl Service {
     ) -> Result<Submitted, Refusal> {
         let labelled_by = job.label.map(|_| labeller(who, job.origin.as_ref())).unwrap_or_default();
         let job = vmafx_queue::NewJob { submitter: who.subject.clone(), labelled_by, ..job };
-        let submitted = self.0.store.submit(&who.tenant, job).await?;
+        let submitted = self.0.store.submit(&who.tenant, job, &self.limits_of(&who.tenant)).await;
+        let submitted = submitted.map_err(|error| self.refused(error))?;
         if !submitted.deduplicated {
             self.0.metrics.submitted(&who.tenant);
         }

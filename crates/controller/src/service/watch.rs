@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Progress;
@@ -18,6 +18,7 @@ use super::response::JobChange;
 use super::{ItemStream, Service, check};
 use crate::identity::Identity;
 use crate::refusal::Refusal;
+use crate::streams::StreamPermit;
 use crate::subscriptions::Topic;
 
 /// Items that are read at once, and so the most that a slow reader holds in memory.
@@ -33,7 +34,7 @@ impl Service {
     /// The matching jobs, oldest first.
     pub fn snapshot(&self, who: &Identity, filter: JobFilter) -> Result<ItemStream<Job>, Refusal> {
         let filter = check::filter(filter)?;
-        let permit = self.0.subscriptions.acquire_stream().ok_or_else(too_many_streams)?;
+        let permit = self.acquire_stream(who)?;
         let snapshot = SnapshotReader { filter, after: None, ready: VecDeque::new(), last: false };
         let start = (self.clone(), who.clone(), snapshot, permit);
         let next = |(service, who, mut snapshot, permit): (Service, Identity, SnapshotReader, _)| async move {
@@ -52,7 +53,7 @@ impl Service {
     pub async fn watch(&self, who: &Identity, request: WatchJobs) -> Result<ItemStream<JobChange>, Refusal> {
         let filter = check::filter(request.filter)?;
         check::cursor(&request.cursor)?;
-        let permit = self.0.subscriptions.acquire_stream().ok_or_else(too_many_streams)?;
+        let permit = self.acquire_stream(who)?;
         let changed = self.0.subscriptions.subscribe(&who.tenant, Topic::Changed);
         let progress = request
             .include_progress
@@ -89,10 +90,6 @@ impl Service {
         };
         Ok(stream::unfold(watch, next).boxed())
     }
-}
-
-pub(super) fn too_many_streams() -> Refusal {
-    Refusal::Exhausted("too many streams are open; try again later".to_owned())
 }
 
 /// Reads the matching jobs, a page at a time.
@@ -132,7 +129,7 @@ struct JobWatch {
     last_sent: Instant,
     changed: watch::Receiver<u64>,
     progress: Option<ProgressPoll>,
-    _permit: OwnedSemaphorePermit,
+    _permit: StreamPermit,
 }
 
 impl JobWatch {

@@ -16,6 +16,7 @@ use super::response::AssignedJob;
 use super::session::credentials;
 use super::{Inner, Service, check};
 use crate::dispatch::{PullScope, WaitingPull};
+use crate::freed_room::LimitedBy;
 use crate::identity::Identity;
 use crate::metrics::RequeueReason;
 use crate::refusal::Refusal;
@@ -73,6 +74,7 @@ pub(super) enum ClaimOutcome {
     PassedOver(Timestamp),
     /// With the end of the pause.
     Quarantined(Timestamp),
+    AtLimit(LimitedBy),
     NoSession,
 }
 
@@ -81,6 +83,7 @@ enum WaitEnd {
     /// The session has too many waiting pulls.
     Evicted,
     Quarantined(Timestamp),
+    AtLimit(LimitedBy),
 }
 
 impl Service {
@@ -107,7 +110,7 @@ impl Service {
         let until = Instant::now() + wait;
         let shutdown = self.0.shutdown.clone();
         tokio::select! {
-            found = self.wait_out_quarantines(who, &claimant, &scope, &backends, slots) => found,
+            found = self.wait_until_admitted(who, &claimant, &scope, &backends, slots) => found,
             () = sleep_until(until) => Ok(None),
             () = shutdown.begun() => Ok(None),
         }
@@ -122,13 +125,17 @@ impl Service {
     ) -> Result<Option<Delivery>, Refusal> {
         match self.claim_in(who, claimant, scope, backends).await? {
             ClaimOutcome::Job(delivery) => Ok(Some(*delivery)),
-            ClaimOutcome::Nothing(_) | ClaimOutcome::PassedOver(_) | ClaimOutcome::Quarantined(_) => Ok(None),
+            ClaimOutcome::Nothing(_)
+            | ClaimOutcome::PassedOver(_)
+            | ClaimOutcome::Quarantined(_)
+            | ClaimOutcome::AtLimit(_) => Ok(None),
             ClaimOutcome::NoSession => Err(invalid_session()),
         }
     }
 
-    /// Waits for work. While the node is quarantined, its pull is not queued, so that it takes no wake-up from another.
-    async fn wait_out_quarantines(
+    /// Waits for work. While the node is quarantined or at a limit, its pull is not queued, so that it takes no wake-up from
+    /// another.
+    async fn wait_until_admitted(
         &self,
         who: &Identity,
         claimant: &Claimant,
@@ -146,6 +153,10 @@ impl Service {
                 WaitEnd::Quarantined(until) => {
                     drop(pull);
                     self.0.dispatch.sleep_until(until).await;
+                }
+                WaitEnd::AtLimit(limited_by) => {
+                    drop(pull);
+                    self.0.freed_room.wait(limited_by).await;
                 }
             }
         }
@@ -176,6 +187,7 @@ impl Service {
                 }
                 // The pull is dropped with its wake-up, which goes to the next one.
                 ClaimOutcome::Quarantined(until) => return Ok(WaitEnd::Quarantined(until)),
+                ClaimOutcome::AtLimit(limited_by) => return Ok(WaitEnd::AtLimit(limited_by)),
                 ClaimOutcome::NoSession => return Err(invalid_session()),
             }
             if !pull.woken().await {
@@ -208,15 +220,18 @@ impl Service {
     ) -> Result<ClaimOutcome, Refusal> {
         let (inner, is_guest) = (self.0.clone(), tenant != who.tenant);
         let (Claimant { credentials, pull }, backends) = (claimant.clone(), backends.clone());
+        let limits = self.limits_of(&tenant);
         let (sender, receiver) = oneshot::channel();
         self.0.detached.spawn(async move {
-            let outcome = match inner.store.claim(&tenant, &credentials, &backends, pull).await {
+            let outcome = match inner.store.claim(&tenant, &credentials, &backends, pull, &limits).await {
                 Ok(Claim::Job(job)) => {
                     Ok(ClaimOutcome::Job(Box::new(delivery(&inner, tenant, credentials, *job, is_guest))))
                 }
                 Ok(Claim::Nothing { next }) => Ok(ClaimOutcome::Nothing(next)),
                 Ok(Claim::PassedOver { next }) => Ok(ClaimOutcome::PassedOver(next)),
                 Ok(Claim::Quarantined { until }) => Ok(ClaimOutcome::Quarantined(until)),
+                Ok(Claim::NoFreeSlot) => Ok(ClaimOutcome::AtLimit(LimitedBy::Session(credentials.session))),
+                Ok(Claim::LimitReached) => Ok(ClaimOutcome::AtLimit(LimitedBy::Tenant(tenant))),
                 Ok(Claim::NoSession) => Ok(ClaimOutcome::NoSession),
                 Err(error) => Err(error.into()),
             };
@@ -241,6 +256,7 @@ impl Service {
             self.0.metrics.requeued(RequeueReason::AssignRollback);
         }
         if released > 0 {
+            self.freed(tenant, credentials);
             tracing::info!(%tenant, session = %credentials.session, released, "requeued jobs that their node did not receive");
         }
         Ok(())
@@ -267,6 +283,7 @@ impl Service {
                 } else {
                     self.ended(&job);
                 }
+                self.freed(&tenant, &credentials);
                 Ok(())
             }
         }
@@ -313,8 +330,23 @@ impl Service {
         match self.0.store.release(&tenant, &credentials, job, request.attempt, &reason).await? {
             Released::NoSession => Err(no_session(who, &tenant)),
             Released::Over => Ok(false),
-            Released::Moved => Ok(true),
+            Released::Moved => {
+                self.freed(&tenant, &credentials);
+                Ok(true)
+            }
         }
+    }
+
+    /// Wakes a pull that waits for a running job of the tenant to end.
+    pub(super) fn freed_tenant(&self, tenant: &TenantId) {
+        self.0.freed_room.freed(&LimitedBy::Tenant(tenant.clone()));
+        self.0.dispatch.freed(tenant);
+    }
+
+    /// Wakes a pull that waits for a slot of this session, and one that waits for a running job of the tenant to end.
+    fn freed(&self, tenant: &TenantId, credentials: &Credentials) {
+        self.0.freed_room.freed(&LimitedBy::Session(credentials.session));
+        self.freed_tenant(tenant);
     }
 }
 

@@ -166,6 +166,11 @@ impl StoreArgs {
         Ok(sqlite::restore(from, &self.file()?)?)
     }
 
+    /// Size of the volume of an sqlite store that was opened.
+    pub fn volume_bytes(&self) -> Option<u64> {
+        self.file().ok().and_then(|file| sqlite::volume_bytes(&file))
+    }
+
     /// The file of the sqlite store.
     fn file(&self) -> Result<PathBuf, StoreSetupError> {
         match self.store_backend {

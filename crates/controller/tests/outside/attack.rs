@@ -2,7 +2,7 @@
 //!
 //! The addresses are those of the loopback interface: every address of `127.0.0.0/8` is a peer of its own.
 
-mod peer;
+pub(crate) mod peer;
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -20,6 +20,7 @@ mod events;
 mod full;
 mod grpcurl;
 mod jobs;
+mod limits;
 mod lost;
 mod metrics;
 mod openapi;

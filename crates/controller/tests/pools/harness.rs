@@ -38,12 +38,19 @@ impl Pools {
 
     /// On a store of its own.
     pub(crate) async fn on(store: StoreKind) -> Self {
+        Self::with(store, |config| config).await
+    }
+
+    pub(crate) async fn with(
+        store: StoreKind,
+        config: impl FnOnce(ControllerConfig) -> ControllerConfig,
+    ) -> Self {
         match store {
-            StoreKind::Sqlite => Self::start(|config| config).await,
+            StoreKind::Sqlite => Self::start(config).await,
             StoreKind::Postgres => {
                 let database = PostgresServer::shared().await.unwrap().database().await.unwrap();
                 let dsn = database.dsn().to_owned();
-                Self::start(|config| config.postgres(&dsn)).await
+                Self::start(|base| config(base).postgres(&dsn)).await
             }
         }
     }

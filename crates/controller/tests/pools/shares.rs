@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rstest::rstest;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-use vmafx_job::ScoringRequest;
+use vmafx_job::{ScoringRequest, TenantLimits};
 use vmafx_proto::controller::v1 as wire;
 use vmafx_queue::clock::SystemClock;
 use vmafx_queue::policy::Policy;
@@ -34,7 +34,8 @@ async fn fill(controller: &ControllerServer, jobs: &[(&str, usize)]) {
         for _ in 0..*count {
             let (store, tenant) = (store.clone(), tenant.clone());
             let job = NewJob { scoring: scoring.clone(), ..NewJob::default() };
-            submissions.spawn(async move { store.submit(&tenant, job).await.unwrap() });
+            submissions
+                .spawn(async move { store.submit(&tenant, job, &TenantLimits::default()).await.unwrap() });
         }
         submissions.join_all().await;
     }
@@ -134,4 +135,30 @@ async fn jobs_of_several_tenants_are_run_each_with_its_own_roots(#[case] store: 
         pools.client("stranger").list_nodes(wire::ListNodesRequest {}).await.unwrap().into_inner().nodes,
         []
     );
+}
+
+/// A tenant that runs as many jobs as it may leaves the pool's slots to the others, and goes on when one of its jobs ends.
+#[rstest]
+#[case::sqlite(StoreKind::Sqlite)]
+#[case::postgres(StoreKind::Postgres)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tenant_at_its_limit_leaves_the_slots_to_others(#[case] store: StoreKind) {
+    let pools = Pools::with(store, |config| config.env("VMAFX_LIMITS_RUNNING_JOBS", "2")).await;
+    let node = pools.node("pool", "shared", &["*"]).await;
+    pools.submit("a", 4).await;
+    pools.submit("b", 1).await;
+    let mut jobs = vec![];
+    for _ in 0..3 {
+        jobs.push(node.pull_for(WAIT).await.unwrap().unwrap());
+    }
+    let mut tenants: Vec<&str> = jobs.iter().map(tenant_of).collect();
+    tenants.sort_unstable();
+    assert_eq!(tenants, ["a", "a", "b"]);
+    assert!(node.pull().await.is_none(), "a third job of a tenant that may run two");
+
+    let waiting = node.clone();
+    let pull = tokio::spawn(async move { waiting.pull_for(WAIT).await.unwrap() });
+    let ended = jobs.iter().position(|job| tenant_of(job) == "a").unwrap();
+    node.complete(&jobs[ended], 90.0).await;
+    assert_eq!(tenant_of(&pull.await.unwrap().unwrap()), "a");
 }

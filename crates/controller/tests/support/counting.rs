@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, broadcast};
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 use vmafx_queue::job::{Attempt, JobUpdate, Label, Labeller};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
@@ -61,8 +61,8 @@ impl CountingStore {
 
 #[async_trait]
 impl Store for CountingStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        self.inner.submit(tenant, job).await
+    async fn submit(&self, tenant: &TenantId, job: NewJob, limits: &TenantLimits) -> StoreResult<Submitted> {
+        self.inner.submit(tenant, job, limits).await
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -88,8 +88,14 @@ impl Store for CountingStore {
         self.inner.cancel(tenant, id, cause, reason).await
     }
 
-    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
-        self.inner.update(tenant, id, update).await
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>> {
+        self.inner.update(tenant, id, update, limits).await
     }
 
     async fn label(
@@ -102,8 +108,13 @@ impl Store for CountingStore {
         self.inner.label(tenant, target, label, by).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
-        self.inner.register(tenant, node).await
+    async fn register(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials> {
+        self.inner.register(tenant, node, limits).await
     }
 
     async fn register_as(
@@ -130,9 +141,10 @@ impl Store for CountingStore {
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim> {
         self.claims.fetch_add(1, Ordering::SeqCst);
-        let claim = self.inner.claim(tenant, node, backends, pull).await;
+        let claim = self.inner.claim(tenant, node, backends, pull, limits).await;
         self.claimed.fetch_add(1, Ordering::SeqCst);
         if self.held.load(Ordering::SeqCst) {
             self.permits.acquire().await.unwrap().forget();

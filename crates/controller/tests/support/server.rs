@@ -155,6 +155,7 @@ impl TestServer {
             clock,
             roots: Arc::new(ClipRoots),
             sharing: Arc::new(options.sharing.clone()),
+            tenant_limits: Arc::new(vmafx_job::TenantLimits::default()),
             metrics: counted,
             policy: options.policy,
             tenant_per_namespace: false,

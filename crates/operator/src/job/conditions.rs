@@ -72,7 +72,10 @@ impl JobConditions {
             _ if holds(&self.suspended) => JobCondition::Suspended,
             // An outage, and a change that was refused, matter more than the last observed state of the job.
             _ if is_outage(self.accepted.reason)
-                || matches!(self.accepted.reason, Reason::ChangeRefused | Reason::StoreFull) =>
+                || matches!(
+                    self.accepted.reason,
+                    Reason::ChangeRefused | Reason::StoreFull | Reason::QuotaExceeded
+                ) =>
             {
                 JobCondition::Accepted
             }

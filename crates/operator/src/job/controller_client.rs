@@ -253,7 +253,9 @@ impl ControllerClient {
             wire::WaitReason::NoNode | wire::WaitReason::NoBackend => Reason::NoMatchingNode,
             wire::WaitReason::Quarantined => Reason::NodesQuarantined,
             wire::WaitReason::BackingOff => Reason::BackingOff,
-            wire::WaitReason::Busy | wire::WaitReason::Ready => Reason::WaitingForSlot,
+            wire::WaitReason::Busy | wire::WaitReason::Ready | wire::WaitReason::TenantLimit => {
+                Reason::WaitingForSlot
+            }
         };
         // The numbers in the message change all the time and are written only with a new reason, so it names its time.
         Some(Explanation { reason, message: format!("{} (at {now:.0})", answer.message) })
@@ -338,6 +340,7 @@ fn submission_refusal(status: &Status) -> SubmissionRefusal {
 fn refusal_for_now(status: &Status) -> Option<Reason> {
     match (status.code(), RefusalReason::of(status)) {
         (_, Some(RefusalReason::StoreFull)) => Some(Reason::StoreFull),
+        (_, Some(RefusalReason::LimitReached)) => Some(Reason::QuotaExceeded),
         // The operator is known, and lacks the role for this call.
         (Code::PermissionDenied, None) => Some(Reason::Forbidden),
         _ => None,
@@ -394,6 +397,10 @@ mod tests {
     #[case::store_full(
         RefusalReason::StoreFull.status(Code::ResourceExhausted, "full"),
         SubmissionRefusal::Liftable(Reason::StoreFull)
+    )]
+    #[case::limit(
+        vmafx_proto::refusal::limit_reached(vmafx_job::TenantLimit::PendingJobs, "at most 5"),
+        SubmissionRefusal::Liftable(Reason::QuotaExceeded)
     )]
     #[case::key(
         RefusalReason::IdempotencyKeyReused.status(Code::AlreadyExists, "key"),

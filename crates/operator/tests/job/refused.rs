@@ -77,6 +77,37 @@ async fn a_job_that_the_operator_may_not_submit_waits_and_is_submitted_when_it_m
 }
 
 #[tokio::test]
+async fn a_job_beyond_a_limit_of_its_tenant_waits_and_is_submitted_when_there_is_room() {
+    let controller = Controller::with(|config| config.env("VMAFX_LIMITS_PENDING_JOBS", "1")).await;
+    let address = controller.grpc();
+    let harness = Harness::reaching(controller, address, &[]).await;
+    harness.create("first", json!({})).await;
+    harness.until_reason("first", "Accepted", "Submitted").await;
+    harness.create("second", json!({})).await;
+    let second = harness.until_reason("second", "Accepted", "QuotaExceeded").await;
+    assert_eq!((phase(&second).as_str(), condition(&second, "Accepted").0.as_str()), ("Pending", "False"));
+    assert!(message(&second).contains("limit pendingJobs"), "{}", message(&second));
+    harness.until_events(&["QuotaExceeded"]).await;
+
+    let agent = Agent::register(&harness.controller, "gpu-0").await;
+    agent.score(&agent.pull().await, 90.0).await;
+    harness.until_phase("first", "Succeeded").await;
+    harness.until_reason("second", "Accepted", "Submitted").await;
+    agent.score(&agent.pull().await, 90.0).await;
+    harness.until_phase("second", "Succeeded").await;
+    harness.assert_never_unreachable();
+}
+
+#[tokio::test]
+async fn a_priority_beyond_the_range_of_the_operator_is_rejected_with_the_range() {
+    let harness = Harness::start().await;
+    harness.create("urgent", json!({ "priority": 5000 })).await;
+    let urgent = harness.until_phase("urgent", "Failed").await;
+    assert_eq!(condition(&urgent, "Failed"), ("True".to_owned(), "Rejected".to_owned()));
+    assert!(message(&urgent).contains("priority: must be between -1000 and 1000"), "{}", message(&urgent));
+}
+
+#[tokio::test]
 async fn a_refused_job_fails_at_its_deadline_and_an_invalid_one_at_once() {
     let harness = Harness::start().await;
     harness.create("late", json!({ "reference": "file:///media/r.y4m", "activeDeadlineSeconds": 3 })).await;

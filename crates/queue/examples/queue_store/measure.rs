@@ -8,6 +8,7 @@ use anyhow::bail;
 use tokio::task::JoinSet;
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
+use vmafx_job::TenantLimits;
 use vmafx_queue::node::{Capability, Credentials, Heartbeat, NewNode, Report};
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{JobId, NewJob, Store, TenantId};
@@ -50,7 +51,7 @@ impl Bench {
         let tenant = TenantId::new("bench")?;
         let mut nodes = Vec::new();
         for number in 0..in_flight {
-            nodes.push(store.register(&tenant, node(number)).await?);
+            nodes.push(store.register(&tenant, node(number), &TenantLimits::default()).await?);
         }
         Ok(Self { store, tenant, nodes })
     }
@@ -60,7 +61,7 @@ impl Bench {
         let new = job(backend);
         self.load(count, move |store, tenant, _| {
             let new = new.clone();
-            async move { Ok(store.submit(&tenant, new).await.map(|_| ())?) }
+            async move { Ok(store.submit(&tenant, new, &TenantLimits::default()).await.map(|_| ())?) }
         })
         .await
     }
@@ -86,7 +87,7 @@ impl Bench {
         let node = &self.nodes[0];
         let begin = Instant::now();
         for _ in 0..count {
-            self.store.submit(&self.tenant, job("cpu")).await?;
+            self.store.submit(&self.tenant, job("cpu"), &TenantLimits::default()).await?;
             cycle(&*self.store, &self.tenant, node).await?;
         }
         #[expect(clippy::cast_precision_loss, reason = "counts are small")]
@@ -123,7 +124,9 @@ impl Bench {
 
 /// Claims a job and reports it.
 pub(crate) async fn cycle(store: &dyn Store, tenant: &TenantId, node: &Credentials) -> anyhow::Result<JobId> {
-    let Claim::Job(job) = store.claim(tenant, node, &["cpu".to_owned()], None).await? else {
+    let Claim::Job(job) =
+        store.claim(tenant, node, &["cpu".to_owned()], None, &TenantLimits::default()).await?
+    else {
         bail!("no job")
     };
     let report = Report { job: job.id, attempt: Some(job.attempt), result: Ok(result()) };

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
 use tokio::task::JoinSet;
+use vmafx_job::TenantLimits;
 use vmafx_queue::node::Credentials;
 use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::{JobId, Store, TenantId};
@@ -66,7 +67,7 @@ async fn cycles(stores: &[Arc<dyn Store>], count: usize) -> anyhow::Result<f64> 
     let mut nodes = Vec::new();
     for number in 0..CALLERS * stores.len() {
         let store = stores[number % stores.len()].clone();
-        let node = store.register(&tenant, measure::node(number)).await?;
+        let node = store.register(&tenant, measure::node(number), &TenantLimits::default()).await?;
         nodes.push((store, node));
     }
     let begin = Instant::now();
@@ -95,7 +96,7 @@ async fn caller(
 ) -> anyhow::Result<Vec<JobId>> {
     let mut taken = Vec::new();
     while started.fetch_add(1, Ordering::Relaxed) < count {
-        store.submit(&tenant, measure::job("cpu")).await?;
+        store.submit(&tenant, measure::job("cpu"), &TenantLimits::default()).await?;
         taken.push(measure::cycle(&*store, &tenant, &node).await?);
     }
     Ok(taken)

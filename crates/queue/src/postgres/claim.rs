@@ -9,6 +9,8 @@
 //! While a job is kept from a node that failed it, each node claims alone and passes over its own; there are at most
 //! [`crate::policy::MAX_AVOIDING_JOBS`] of them for a node. Nodes that failed several attempts in a row are left out of a
 //! batch and claim alone too ([`super::faults`]).
+//!
+//! A session gets no more jobs than its node has slots, and a tenant no more than it may run: [`super::usage`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +20,15 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::batcher::BatchOperation;
-use super::pool::{Access, Scope, Value};
-use super::row::{Reader, job_columns, millis};
+use super::pool::{Access, Call, Scope, Value};
+use super::row::{Reader, job_columns, millis, signed};
 use super::tenant_changes::TenantChanges;
+use super::usage::{counted, usage};
 use crate::clock::Timestamp;
 use crate::ids::{PullId, TenantId};
 use crate::node::Credentials;
 use crate::store::{Claim, StoreResult};
+use vmafx_job::TenantLimits;
 
 /// Makes jobs claimable whose back-off has ended. Nothing else about the jobs changes; nodes that wait for work are
 /// notified.
@@ -45,17 +49,43 @@ WITH due AS (
 )
 SELECT backend, jobs FROM classes";
 
+/// Claims of one session wait for each other, also at other controllers, so that each counts the jobs of those before it. The
+/// locks come before the statement that counts, whose snapshot is then new enough, and in one order.
+const LOCK_SESSIONS: &str =
+    "SELECT pg_advisory_xact_lock(session)::text FROM unnest($1::bigint[]) AS lock (session)";
+
+fn session_locks(sessions: &[Uuid]) -> Vec<i64> {
+    let half = |id: &Uuid| {
+        let (high, low) = id.as_u64_pair();
+        (high ^ low).cast_signed()
+    };
+    let mut locks: Vec<i64> = sessions.iter().map(half).collect();
+    locks.sort_unstable();
+    locks.dedup();
+    locks
+}
+
 const CLAIM: &str = concat!(
     "
 WITH known AS (
-    SELECT w.n, w.pull, s.id AS session, s.node_id, s.capability -> 'labels' AS labels, NOT $9 AND EXISTS (
+    SELECT w.n, w.pull, s.id AS session, s.node_id, s.capability -> 'labels' AS labels,
+        -- What the session would hold if it got a job for each of its pulls up to this one.
+        row_number() OVER (PARTITION BY s.id ORDER BY w.n) + (
+            SELECT count(*) FROM vmafx.jobs j
+            WHERE j.tenant_id = $1 AND j.status = 'running' AND j.lease_session = s.id)
+            > greatest((s.capability ->> 'slots')::bigint, 1) AS slots_taken,
+        NOT $9 AND EXISTS (
         SELECT FROM vmafx.node_faults f
         WHERE f.tenant_id = $1 AND f.node_id = s.node_id AND f.failures >= $8) AS suspect
     FROM unnest($2::uuid[], $3::bytea[], $10::uuid[]) WITH ORDINALITY AS w (session, token, pull, n)
     JOIN vmafx.node_sessions s
         ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
 ), live AS (
-    SELECT known.*, row_number() OVER (ORDER BY known.n) AS place FROM known WHERE NOT known.suspect
+    SELECT known.*, row_number() OVER (ORDER BY known.n) AS place FROM known WHERE NOT known.suspect AND NOT known.slots_taken
+), room AS MATERIALIZED (
+    SELECT $11::bigint - ",
+    usage!("running"),
+    " AS jobs
 ), kept AS MATERIALIZED (
     -- A job that is kept from one node can go to another, so each node has to claim alone.
     SELECT NOT $9 AND EXISTS (
@@ -87,7 +117,7 @@ WITH known AS (
     SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
     WHERE j.id = ANY (ARRAY (SELECT id FROM heads)) AND coalesce(j.ready, false)
     ORDER BY j.priority DESC, j.created_at, j.id
-    LIMIT (SELECT count(*) FROM live)
+    LIMIT (SELECT greatest(least((SELECT count(*) FROM live), room.jobs), 0) FROM room)
     FOR UPDATE OF j SKIP LOCKED
 ), taken AS (
     SELECT id, row_number() OVER (ORDER BY priority DESC, created_at, id) AS place FROM locked
@@ -103,8 +133,11 @@ WITH known AS (
 ), begun AS (
     INSERT INTO vmafx.job_attempts (job_id, attempt, tenant_id, session_id, node_id, node_labels, started_at)
     SELECT j.id, j.attempt, $1, j.lease_session, j.node, j.labels, $6 FROM j
-)
-SELECT known.n, (SELECT any_job FROM due), (SELECT count(*) FROM heads), known.suspect, (SELECT any_job FROM kept), ",
+), counted AS (",
+    counted!("-count(*)", "count(*)", "0", "j"),
+    ")
+SELECT known.n, (SELECT any_job FROM due), (SELECT count(*) FROM heads), known.suspect, (SELECT any_job FROM kept),
+    known.slots_taken, (SELECT room.jobs <= 0 FROM room), ",
     job_columns!(),
     " FROM known LEFT JOIN j USING (n)"
 );
@@ -135,10 +168,11 @@ const MAX_LOST_RACES: u32 = 40;
 /// The key is the tenant and the backends that the node may claim for, sorted and including the empty one.
 pub(super) struct Claims(pub(super) Arc<Shared>);
 
-/// A node that claims, and the pull that it claims for.
+/// A node that claims, the pull that it claims for, and the limits of its tenant.
 pub(super) struct ClaimCaller {
     pub(super) node: Credentials,
     pub(super) pull: Option<PullId>,
+    pub(super) limits: TenantLimits,
 }
 
 /// Backends that a node may claim for.
@@ -272,7 +306,9 @@ impl Claims {
         let until = now.0.saturating_add(millis(shared.policy.lease_ttl));
         let backends = &backends[..];
         let suspect_from = i64::from(shared.policy.quarantine_after);
-        let claim: [Value<'_>; 10] = [
+        // A batch has the limits of its last claim, which are the newest.
+        let max_running = nodes.last().map_or(0, |caller| signed(caller.limits.running_jobs));
+        let claim: [Value<'_>; 11] = [
             &tenant_id,
             &sessions,
             &tokens,
@@ -283,8 +319,13 @@ impl Claims {
             &suspect_from,
             &alone,
             &pulls,
+            &max_running,
         ];
-        let rows = shared.connections.run(Scope::Tenant(tenant), Access::Write, CLAIM, &claim).await?;
+        let locks = session_locks(&sessions);
+        let lock: [Value<'_>; 1] = [&locks];
+        let calls: [Call<'_>; 2] = [(LOCK_SESSIONS, &lock), (CLAIM, &claim)];
+        let mut answers = shared.connections.run_all(Scope::Tenant(tenant), Access::Write, &calls).await?;
+        let rows = answers.pop().unwrap_or_default();
 
         let mut changes = TenantChanges::default();
         let mut round = Round { answers: Vec::with_capacity(nodes.len()), due: false, found: 0, claimed: 0 };
@@ -295,6 +336,7 @@ impl Claims {
             round.due = reader.next()?;
             round.found = reader.count()?;
             let (suspect, kept): (bool, bool) = (reader.next()?, reader.next()?);
+            let (slots_taken, at_limit): (bool, bool) = (reader.next()?, reader.next()?);
             let job = if reader.is_null() { None } else { Some(reader.job()?) };
             changes.changed |= job.is_some();
             round.claimed += usize::from(job.is_some());
@@ -302,6 +344,8 @@ impl Claims {
                 *answer = match job {
                     Some(job) => Some(RoundAnswer::Claim(Claim::Job(Box::new(job)))),
                     None if suspect => Some(RoundAnswer::Suspect),
+                    None if slots_taken => Some(RoundAnswer::Claim(Claim::NoFreeSlot)),
+                    None if at_limit => Some(RoundAnswer::Claim(Claim::LimitReached)),
                     None if kept => Some(RoundAnswer::Alone),
                     None => None,
                 };

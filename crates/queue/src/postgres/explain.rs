@@ -5,6 +5,7 @@ use super::faults::nodes_of;
 use super::nodes::NODES_OF_TENANT;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns};
+use super::usage::usage;
 use crate::ids::{JobId, TenantId};
 use crate::store::{Explained, QuarantinedNode, StoreResult, Supply};
 
@@ -29,12 +30,14 @@ CROSS JOIN LATERAL (
 WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1"
 );
 
+const RUNNING: &str = concat!("SELECT ", usage!("running"));
+
 impl Shared {
     pub(super) async fn explain(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Explained>> {
         let (tenant_id, now) = (tenant.as_str(), self.clock.now().0);
         let ahead: [Value<'_>; 3] = [&tenant_id, &id.0, &now];
         let nodes: [Value<'_>; 1] = [&tenant_id];
-        let calls: [Call<'_>; 2] = [(AHEAD, &ahead), (NODES_OF_TENANT, &nodes)];
+        let calls: [Call<'_>; 3] = [(AHEAD, &ahead), (NODES_OF_TENANT, &nodes), (RUNNING, &nodes)];
         let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Read, &calls).await?;
         let Some(row) = answers.first().and_then(|rows| rows.first()) else { return Ok(None) };
         let mut reader = Reader::new(row);
@@ -43,6 +46,8 @@ impl Shared {
         let nodes = nodes_of(answers.get(1).map(Vec::as_slice).unwrap_or_default(), self)?;
         let supply = Supply::by_backend(nodes.iter().map(|node| (&node.capability, node.jobs)));
         let quarantined = QuarantinedNode::among(&nodes);
-        Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined }))
+        let running = answers.get(2).and_then(|rows| rows.first());
+        let running = running.map_or(Ok(0), |row| Reader::new(row).count())?;
+        Ok(Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined, running }))
     }
 }

@@ -11,6 +11,7 @@ use super::Shared;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns, jobs, text};
 use super::tenant_changes::TenantChanges;
+use super::usage::counted;
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job};
 use crate::node::Credentials;
@@ -85,15 +86,27 @@ const BY_ORIGIN: [&str; 2] = [list!(by_origin!(), ">", "ASC"), list!(by_origin!(
 
 const CANCEL: &str = concat!(
     "
-WITH j AS (
+WITH before AS (
+    SELECT b.id, b.status FROM vmafx.jobs b
+    WHERE b.id = $2 AND coalesce(b.tenant_id, '') = $1 AND coalesce(b.status, '') IN ('pending', 'running')
+    FOR NO KEY UPDATE
+), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'cancelled', ready = false, available_at = NULL, avoid_node = NULL, avoid_until = NULL, error = $3,
         lease_session = NULL,
         lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $4, finished_at = $4,
         revision = job.revision + 1, change_xid = pg_current_xact_id(), cancel_cause = $5
-    WHERE job.id = $2 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') IN ('pending', 'running')
-    RETURNING job.*
-)
+    FROM before
+    WHERE job.id = before.id AND coalesce(job.status, '') IN ('pending', 'running')
+    RETURNING job.*, before.status AS status_before
+), counted AS (",
+    counted!(
+        "-count(*) FILTER (WHERE status_before = 'pending')",
+        "-count(*) FILTER (WHERE status_before = 'running')",
+        "0",
+        "j"
+    ),
+    ")
 SELECT ",
     job_columns!(),
     " FROM j"
@@ -125,7 +138,9 @@ WITH live AS (
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $6, outcome = 'released', error = $7
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
-)
+), counted AS (",
+    counted!("count(*)", "-count(*)", "0", "j"),
+    ")
 SELECT ",
     job_columns!(),
     " FROM live LEFT JOIN j ON true"

@@ -6,6 +6,7 @@ use super::Shared;
 use super::pool::{Access, Scope, Value};
 use super::row::{job_columns, jobs};
 use super::tenant_changes::TenantChanges;
+use super::usage::counted;
 use crate::ids::{PullId, TenantId};
 use crate::lost_pull;
 use crate::node::Credentials;
@@ -34,7 +35,9 @@ WITH live AS (
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $5, outcome = 'released', error = $6
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
-)
+), counted AS (",
+    counted!("count(*)", "-count(*)", "0", "j"),
+    ")
 SELECT ",
     job_columns!(),
     " FROM j"

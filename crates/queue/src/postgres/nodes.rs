@@ -7,17 +7,37 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::faults::nodes_of;
-use super::pool::{Access, Scope, Value};
-use super::row::{Reader, millis, text};
+use super::pool::{Access, Call, Scope, Value};
+use super::row::{Reader, millis, signed, text};
 use crate::ids::{JobId, SessionId, TenantId};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, SessionToken};
 use crate::store::StoreResult;
+use crate::usage::reached;
+use vmafx_job::{TenantLimit, TenantLimits};
 
+/// Registrations of a tenant wait for each other, so that each counts those before it.
+const LOCK_REGISTRATIONS: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 56))::text";
+
+/// Replaces the oldest session of the same name if the tenant has as many sessions as it may.
 const REGISTER: &str = "
+WITH sessions AS MATERIALIZED (
+    -- A shared node counts for its home tenant only.
+    SELECT count(*) AS total FROM vmafx.node_sessions s
+    WHERE s.tenant_id = $1 AND s.capability ->> 'shared' IS NULL
+), replaced AS (
+    DELETE FROM vmafx.node_sessions WHERE id = (
+        SELECT s.id FROM vmafx.node_sessions s, sessions
+        WHERE s.tenant_id = $1 AND s.node_id = $3 AND sessions.total >= $9::bigint
+            AND s.capability ->> 'shared' IS NULL
+        ORDER BY s.last_seen_at, s.id LIMIT 1)
+    RETURNING id
+)
 INSERT INTO vmafx.node_sessions
     (id, tenant_id, node_id, token_sha256, capability, resource, created_at, last_seen_at, expires_at)
-VALUES ($2, $1, $3, $4, $5, $6, $7, $7, $8)
-ON CONFLICT (id) DO NOTHING";
+SELECT $2, $1, $3, $4, $5, $6, $7, $7, $8 FROM sessions
+WHERE sessions.total < $9::bigint OR EXISTS (SELECT FROM replaced)
+ON CONFLICT (id) DO NOTHING
+RETURNING id";
 
 /// Extends the session and the leases that the heartbeat names, stores the progress, and returns the held and the
 /// cancelled jobs.
@@ -69,26 +89,55 @@ pub(super) const NODES_OF_TENANT: &str = nodes!("s.tenant_id = $1");
 const NODES_WITH_RESOURCE: &str = nodes!("s.resource IS NOT NULL");
 
 impl Shared {
-    pub(super) async fn register(&self, tenant: &TenantId, node: &NewNode) -> StoreResult<Credentials> {
+    pub(super) async fn register(
+        &self,
+        tenant: &TenantId,
+        node: &NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials> {
         let session = SessionId(self.new_job_id(self.clock.now()).0);
         let credentials = Credentials { session, token: SessionToken::generate() };
-        self.register_as(tenant, node, &credentials).await?;
-        Ok(credentials)
+        let max = signed(limits.nodes);
+        let inserted = self.insert_session(tenant, node, &credentials, max).await?;
+        if inserted { Ok(credentials) } else { Err(reached(TenantLimit::Nodes, limits)) }
     }
 
+    /// Opens a session unless there is one with this id. A shared node counts against no limit of the tenants that it serves.
     pub(super) async fn register_as(
         &self,
         tenant: &TenantId,
         node: &NewNode,
-        Credentials { session, token }: &Credentials,
+        credentials: &Credentials,
     ) -> StoreResult<()> {
+        self.insert_session(tenant, node, credentials, i64::MAX).await.map(drop)
+    }
+
+    /// `false` if the tenant has `max` nodes, or if there is a session with this id.
+    async fn insert_session(
+        &self,
+        tenant: &TenantId,
+        node: &NewNode,
+        Credentials { session, token }: &Credentials,
+        max: i64,
+    ) -> StoreResult<bool> {
         let now = self.clock.now();
         let (name, digest) = (text(&node.name), token.digest());
         let until = now.0.saturating_add(millis(self.policy.session_ttl));
         let (capability, resource) = (Json(&node.capability), node.resource.as_ref().map(Json));
-        let values: [Value<'_>; 8] =
-            [&tenant.as_str(), &session.0, &name, &digest.as_slice(), &capability, &resource, &now.0, &until];
-        self.connections.run(Scope::Tenant(tenant), Access::Write, REGISTER, &values).await.map(drop)
+        let values: [Value<'_>; 9] = [
+            &tenant.as_str(),
+            &session.0,
+            &name,
+            &digest.as_slice(),
+            &capability,
+            &resource,
+            &now.0,
+            &until,
+            &max,
+        ];
+        let calls: [Call<'_>; 2] = [(LOCK_REGISTRATIONS, &values[..1]), (REGISTER, &values)];
+        let answers = self.connections.run_all(Scope::Tenant(tenant), Access::Write, &calls).await?;
+        Ok(answers.get(1).is_some_and(|rows| !rows.is_empty()))
     }
 
     pub(super) async fn heartbeat(

@@ -6,6 +6,7 @@ use super::Shared;
 use super::error::corrupt;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, signed};
+use super::usage::counted;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::store::{Pruned, Retention, StoreResult, TenantStats};
@@ -34,7 +35,8 @@ const TENANTS_OF_SESSIONS: &str = tenants!("vmafx.node_sessions");
 const TENANTS_OF_SAMPLES: &str = tenants!("vmafx.samples");
 
 /// Deletes the oldest finished jobs of a tenant that exceed the maximum age or number.
-const PRUNE_JOBS: &str = "
+const PRUNE_JOBS: &str = concat!(
+    "
 WITH edge AS (
     SELECT j.finished_at, j.id FROM vmafx.jobs j WHERE j.tenant_id = $1 AND j.finished_at IS NOT NULL
     ORDER BY j.finished_at DESC, j.id DESC OFFSET $2 LIMIT 1
@@ -44,11 +46,14 @@ WITH edge AS (
         WHERE j.tenant_id = $1 AND j.finished_at IS NOT NULL
             AND (j.finished_at < $3 OR (j.finished_at, j.id) <= (SELECT edge.finished_at, edge.id FROM edge))
         ORDER BY j.finished_at, j.id LIMIT $4 FOR UPDATE SKIP LOCKED))
-    RETURNING id
+    RETURNING id, tenant_id, bytes
 ), attempts AS (
     DELETE FROM vmafx.job_attempts AS a USING gone WHERE a.job_id = gone.id
-)
-SELECT count(*), NULL::text FROM gone";
+), counted AS (",
+    counted!("0", "0", "-sum(bytes)", "gone"),
+    ")
+SELECT count(*), NULL::text FROM gone"
+);
 
 /// Deletes the first samples of a tenant, up to the last one that exceeds the maximum age or number. No sample may
 /// remain or appear before the newest removed one, or a reader would get the error that it missed samples. So a younger
@@ -91,7 +96,8 @@ SELECT tenant.id,
      ORDER BY j.created_at, j.id LIMIT 1),
     (SELECT count(*) FROM vmafx.node_sessions s
      JOIN vmafx.node_faults f ON f.tenant_id = s.tenant_id AND f.node_id = s.node_id
-     WHERE s.tenant_id = tenant.id AND f.failures >= $2)
+     WHERE s.tenant_id = tenant.id AND f.failures >= $2),
+    (SELECT greatest(coalesce(sum(u.bytes), 0), 0)::bigint FROM vmafx.tenant_usage u WHERE u.tenant_id = tenant.id)
 FROM unnest($1::text[]) AS tenant (id)";
 
 struct Removed {
@@ -126,6 +132,7 @@ impl Shared {
                     nodes: reader.count()?,
                     oldest_pending: reader.next::<Option<i64>>()?.map(Timestamp),
                     quarantined: reader.count()?,
+                    stored_bytes: reader.count()?,
                 })
             })
             .collect::<StoreResult<_>>()?;

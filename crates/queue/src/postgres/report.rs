@@ -18,6 +18,7 @@ use super::error::corrupt;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, text};
 use super::tenant_changes::TenantChanges;
+use super::usage::counted;
 use crate::fence::{FenceDecision, FenceState, decide};
 use crate::ids::{AttemptNumber, SessionId, TenantId};
 use crate::node::{Credentials, Report};
@@ -29,7 +30,8 @@ use vmafx_job::{FailureReason, ScoreDetails, ScoreResult};
 const REPORT: &str = concat!(
     "
 WITH reports AS (
-    SELECT t.* FROM unnest(
+    SELECT t.*, coalesce(octet_length(t.features::text), 0) + coalesce(octet_length(t.details::text), 0) AS bytes
+    FROM unnest(
         $2::uuid[], $3::bytea[], $4::uuid[], $5::bigint[], $6::text[], $7::float8[], $8::json[], $9::json[],
         $10::text[], $11::int[])
     WITH ORDINALITY AS t (session, token, job, attempt, status, score, features, details, error, reason, n)
@@ -45,11 +47,12 @@ WITH reports AS (
         status = reports.status, score = reports.score, features = reports.features, details = reports.details,
         error = reports.error, failure_reason = reports.reason, lease_session = NULL, lease_expires_at = NULL,
         progress_done = NULL, progress_total = NULL, updated_at = $12, finished_at = $12,
+        bytes = job.bytes + reports.bytes,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM reports JOIN locked ON locked.id = reports.job
     WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = reports.session
         AND (reports.attempt IS NULL OR job.attempt = reports.attempt)
-    RETURNING job.*, reports.n
+    RETURNING job.*, reports.n, reports.bytes AS result_bytes
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $12, outcome = j.status, error = j.error, reason = j.failure_reason
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
@@ -64,7 +67,9 @@ WITH reports AS (
     FROM j JOIN ended ON ended.job_id = j.id
     WHERE j.status = 'completed' AND j.label IS NOT NULL
     RETURNING job_id
-)
+), counted AS (",
+    counted!("0", "-count(*)", "sum(result_bytes)", "j"),
+    ")
 SELECT reports.n, j.id IS NOT NULL AND EXISTS (SELECT FROM sampled WHERE sampled.job_id = j.id), ",
     job_columns!(),
     " FROM reports LEFT JOIN j USING (n)"
@@ -85,13 +90,14 @@ WITH locked AS (
     RETURNING a.job_id, a.node_labels
 ), j AS (
     UPDATE vmafx.jobs AS job SET
-        status = 'completed', ready = false, available_at = NULL, score = $5, features = $6, details = $7, error = '',
+        status = 'completed', ready = false, available_at = NULL, score = $5, features = $6::json, details = $7::json, error = '',
         failure_reason = 0, lost_attempts = greatest(job.lost_attempts - 1, 0), updated_at = $8, finished_at = $8,
         failed_attempt = nullif(job.failed_attempt, job.attempt),
         failed_node = CASE WHEN job.failed_attempt <> job.attempt THEN job.failed_node END,
         failed_reason = CASE WHEN job.failed_attempt <> job.attempt THEN job.failed_reason END,
         failed_error = CASE WHEN job.failed_attempt <> job.attempt THEN job.failed_error END,
         avoid_node = NULL, avoid_until = NULL,
+        bytes = job.bytes + octet_length($6::text) + coalesce(octet_length($7::text), 0),
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.job_id
     RETURNING job.*
@@ -103,7 +109,14 @@ WITH locked AS (
     FROM j JOIN ended ON ended.job_id = j.id
     WHERE j.label IS NOT NULL
     RETURNING job_id
-)
+), counted AS (",
+    counted!(
+        "-count(*)",
+        "0",
+        "sum(octet_length(features::text) + coalesce(octet_length(details::text), 0))",
+        "j"
+    ),
+    ")
 SELECT EXISTS (SELECT FROM sampled), ",
     job_columns!(),
     " FROM j"

@@ -17,6 +17,7 @@ use super::pool::Value;
 use super::report::PendingReport;
 use super::row::{Reader, job_columns, text};
 use super::tenant_changes::TenantChanges;
+use super::usage::{StateChanges, store_state_changes};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::job::{AvoidedNode, Job};
@@ -138,6 +139,9 @@ impl Shared {
         let end = AttemptEnd { state, lost, available_at, avoids, verdict: &verdict, reported };
         let job = end.store(&transaction, &job, now).await?;
         blame(&transaction, tenant, reported, &verdict.blame, now).await?;
+        let mut moved = StateChanges::default();
+        moved.add(State::Running, &job);
+        store_state_changes(&transaction, &moved).await?;
         transaction.commit().await.map_err(unavailable)?;
         Ok(Some(Reported::Moved { job: Box::new(job), sampled: false }))
     }

@@ -9,37 +9,60 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::batcher::BatchOperation;
+use super::error::corrupt;
 use super::pool::{Access, Call, Scope, Value};
-use super::row::{Reader, text};
+use super::row::{Reader, signed, text};
 use super::tenant_changes::TenantChanges;
+use super::usage::{self, USAGE, counted, usage};
 use crate::clock::Timestamp;
 use crate::idempotency::{KeyUse, StoredRequest, decide, digest_of};
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::{Label, NewJob};
 use crate::store::{StoreError, StoreResult, Submitted};
-use vmafx_job::ScoringRequest;
+use crate::usage::TenantUsage;
+use vmafx_job::{ScoringRequest, TenantLimits};
 
-const INSERT: &str = "
-INSERT INTO vmafx.jobs (
-    id, tenant_id, status, backend, priority, created_at, updated_at, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
-    labelled_by)
-SELECT id, $1, 'pending', backend, priority, $2, $2, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
-    labelled_by
-FROM unnest(
-    $3::uuid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::float8[],
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[], $15::text[], $16::bytea[],
-    $17::text[])
-AS new (id, backend, priority, max_lost_attempts, deadline_at, label,
-    idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
-    labelled_by)
--- Keys from before keys had submitters are known to all of them.
-WHERE new.idempotency_key IS NULL OR NOT EXISTS (
-    SELECT FROM vmafx.jobs old
-    WHERE old.idempotency_key = new.idempotency_key AND coalesce(old.tenant_id, '') = $1 AND old.submitter = '')
-ON CONFLICT (idempotency_key, tenant_id, submitter) WHERE idempotency_key IS NOT NULL DO NOTHING
-RETURNING id";
+const INSERT: &str = concat!(
+    "
+WITH new AS (
+    SELECT *, $18::bigint + octet_length(spec::text) AS bytes
+    FROM unnest(
+        $3::uuid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::float8[],
+        $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::json[], $15::text[], $16::bytea[],
+        $17::text[])
+    WITH ORDINALITY AS t (id, backend, priority, max_lost_attempts, deadline_at, label,
+        idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
+        labelled_by, n)
+), fresh AS (
+    -- A job that exists takes no room. Keys from before keys had submitters are known to all of them.
+    SELECT new.*, row_number() OVER (ORDER BY n) AS jobs_so_far, sum(new.bytes) OVER (ORDER BY n) AS bytes_so_far
+    FROM new
+    WHERE new.idempotency_key IS NULL OR NOT EXISTS (
+        SELECT FROM vmafx.jobs old
+        WHERE old.idempotency_key = new.idempotency_key AND coalesce(old.tenant_id, '') = $1
+            AND old.submitter IN ('', new.submitter))
+), j AS (
+    INSERT INTO vmafx.jobs (
+        id, tenant_id, status, backend, priority, created_at, updated_at, max_lost_attempts, deadline_at, label,
+        idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
+        labelled_by, bytes)
+    SELECT id, $1, 'pending', backend, priority, $2, $2, max_lost_attempts, deadline_at, label,
+        idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
+        labelled_by, bytes
+    FROM fresh
+    WHERE jobs_so_far <= $19::bigint - ",
+    usage!("pending"),
+    " AND bytes_so_far <= $20::bigint - ",
+    usage!("bytes"),
+    "
+    ORDER BY n
+    ON CONFLICT (idempotency_key, tenant_id, submitter) WHERE idempotency_key IS NOT NULL DO NOTHING
+    RETURNING id, tenant_id, bytes
+), counted AS (",
+    counted!("count(*)", "0", "sum(bytes)", "j"),
+    ")
+SELECT id FROM j"
+);
 
 /// Runs after the insert in the same transaction, when the transaction that stored a conflicting key first has committed.
 const EXISTING_KEYS: &str = "
@@ -49,12 +72,19 @@ pub(super) struct Submits(pub(super) Arc<Shared>);
 
 impl BatchOperation for Submits {
     type Key = TenantId;
-    type Item = NewJob;
-    /// The job that a reused key stands for is no error of the batch.
-    type Answer = Result<Submitted, KeyReused>;
+    type Item = PendingSubmission;
+    /// A refusal is no error of the batch.
+    type Answer = Result<Submitted, StoreError>;
     const MAX_BATCH_SIZE: usize = 128;
 
-    async fn run(&self, tenant: &TenantId, jobs: &[NewJob]) -> StoreResult<Vec<Self::Answer>> {
+    async fn run(
+        &self,
+        tenant: &TenantId,
+        submissions: &[PendingSubmission],
+    ) -> StoreResult<Vec<Self::Answer>> {
+        // A batch has the limits of its last submission, which are the newest.
+        let Some(limits) = submissions.last().map(|submission| submission.limits) else { return Ok(vec![]) };
+        let jobs: Vec<&NewJob> = submissions.iter().map(|submission| &submission.job).collect();
         let shared = &self.0;
         let now = shared.clock.now();
         let created_at = shared.creation_order().next(now);
@@ -63,13 +93,15 @@ impl BatchOperation for Submits {
         let mut order: Vec<usize> = (0..jobs.len()).collect();
         order.sort_by_key(|at| (&jobs[*at].key, &jobs[*at].submitter));
         let columns = SubmitColumns::of(
-            order.iter().map(|at| (ids[*at], &jobs[*at])),
+            order.iter().map(|at| (ids[*at], jobs[*at])),
             now,
             shared.policy.max_lost_attempts,
         );
         let keys: Vec<&str> = jobs.iter().filter_map(|job| Some(job.key.as_ref()?.as_str())).collect();
         let (tenant_id, c) = (tenant.as_str(), &columns);
-        let insert: [Value<'_>; 17] = [
+        let job_bytes = signed(TenantLimits::JOB_BYTES);
+        let (max_pending, max_bytes) = (signed(limits.pending_jobs), signed(limits.stored_bytes));
+        let insert: [Value<'_>; 20] = [
             &tenant_id,
             &created_at.0,
             &c.id,
@@ -87,6 +119,9 @@ impl BatchOperation for Submits {
             &c.submitter,
             &c.digest,
             &c.labelled_by,
+            &job_bytes,
+            &max_pending,
+            &max_bytes,
         ];
         let existing: [Value<'_>; 2] = [&tenant_id, &keys];
         let calls: [Call<'_>; 2] = [(INSERT, &insert), (EXISTING_KEYS, &existing)];
@@ -102,9 +137,10 @@ impl BatchOperation for Submits {
             let known = KnownJob::read(row)?;
             by_key.insert((known.key.clone(), known.submitter.clone()), known);
         }
+        let mut usage = None;
         let mut changes = TenantChanges::default();
         let mut submitted = Vec::with_capacity(jobs.len());
-        for (id, job) in ids.into_iter().zip(jobs) {
+        for (id, job) in ids.into_iter().zip(&jobs) {
             if stored.contains(&id) {
                 changes.changed = true;
                 changes.work(job.scoring.backend_name(), 1);
@@ -115,13 +151,15 @@ impl BatchOperation for Submits {
                     by_key.get(&(key, submitter.to_owned()))
                 };
                 let known = of(&text(&job.submitter)).or_else(|| of(""));
-                // The job was removed between the two statements. A retry creates a new one.
-                let known = known.ok_or_else(|| {
-                    StoreError::Unavailable(
-                        "the job with this key was removed at the same moment; submit again".into(),
-                    )
-                })?;
-                submitted.push(known.answer(job));
+                submitted.push(if let Some(known) = known {
+                    known.answer(job)
+                } else {
+                    let found = match usage {
+                        Some(found) => found,
+                        None => *usage.insert(self.usage(tenant).await?),
+                    };
+                    Err(refusal(&found, job, &limits)?)
+                });
             }
         }
         if changes.changed {
@@ -132,8 +170,29 @@ impl BatchOperation for Submits {
     }
 }
 
-/// The job that a reused key stands for.
-pub(super) struct KeyReused(pub(super) JobId);
+impl Submits {
+    async fn usage(&self, tenant: &TenantId) -> StoreResult<TenantUsage> {
+        let values: [Value<'_>; 1] = [&tenant.as_str()];
+        let rows = self.0.connections.run(Scope::Tenant(tenant), Access::Read, USAGE, &values).await?;
+        usage::read(&mut Reader::new(rows.first().ok_or_else(|| corrupt("the usage of a tenant"))?))
+    }
+}
+
+/// Why a job was not stored whose key is not known.
+fn refusal(usage: &TenantUsage, job: &NewJob, limits: &TenantLimits) -> StoreResult<StoreError> {
+    let spec = serde_json::to_string(&job.scoring).map_err(|error| StoreError::Unavailable(error.into()))?;
+    let bytes = TenantLimits::JOB_BYTES + spec.len() as u64;
+    Ok(usage.check_submission(bytes, limits).err().unwrap_or_else(|| {
+        // The job with its key was removed between the two statements, or others made room since.
+        StoreError::Unavailable("the store changed at the same moment; submit again".into())
+    }))
+}
+
+/// A submission with the limits of its tenant.
+pub(super) struct PendingSubmission {
+    pub(super) job: NewJob,
+    pub(super) limits: TenantLimits,
+}
 
 /// The job that was stored first with a key.
 struct KnownJob {
@@ -158,11 +217,11 @@ impl KnownJob {
         })
     }
 
-    fn answer(&self, new: &NewJob) -> Result<Submitted, KeyReused> {
+    fn answer(&self, new: &NewJob) -> Result<Submitted, StoreError> {
         let resource = self.cluster.as_deref().zip(self.uid.as_deref());
         match decide(StoredRequest { digest: self.digest.as_deref(), resource }, new) {
             KeyUse::Repeated => Ok(Submitted { id: self.id, deduplicated: true }),
-            KeyUse::Reused => Err(KeyReused(self.id)),
+            KeyUse::Reused => Err(StoreError::KeyReused { job: self.id }),
         }
     }
 }

@@ -17,6 +17,7 @@ use super::faults::query;
 use super::horizon::{HORIZON, Horizon};
 use super::pool::Value;
 use super::row::{Reader, job_columns, jobs, millis};
+use super::usage::{StateChanges, store_state_changes};
 use crate::clock::{ClockReading, Timestamp};
 use crate::job::Job;
 use crate::outcome::AttemptOutcome;
@@ -193,11 +194,15 @@ async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -
 
 async fn end_expired(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> StoreResult<Swept> {
     let mut swept = Swept::default();
+    let mut moved = StateChanges::default();
     // Deadlines come first: a job that missed its deadline fails for that reason even if its lease expired too.
     for statement in [OVERDUE, EXPIRED] {
         let due = jobs(&query(transaction, statement, &[&now.0, &MAX_EXPIRED_PER_SWEEP]).await?)?;
         let ends = due.iter().filter_map(|job| AttemptEnd::of(job, statement == OVERDUE, now, policy));
         for job in store_ends(transaction, now, &ends.collect::<Vec<_>>()).await? {
+            if let Some(before) = due.iter().find(|before| before.id == job.id) {
+                moved.add(before.state, &job);
+            }
             if job.state == State::Failed { swept.failed.push(job) } else { swept.requeued.push(job) }
         }
     }
@@ -206,6 +211,7 @@ async fn end_expired(transaction: &Transaction<'_>, now: Timestamp, policy: &Pol
         let mut reader = Reader::new(&row);
         swept.evicted.push((reader.tenant()?, reader.next()?));
     }
+    store_state_changes(transaction, &moved).await?;
     Ok(swept)
 }
 

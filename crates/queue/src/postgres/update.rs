@@ -2,11 +2,14 @@
 
 use super::Shared;
 use super::pool::{Access, Scope, Value};
-use super::row::{Reader, job_columns, millis};
+use super::row::{Reader, job_columns, millis, signed};
 use super::tenant_changes::TenantChanges;
+use super::usage::{counted, usage};
 use crate::ids::{JobId, TenantId};
 use crate::job::{DeadlineUpdate, JobUpdate};
 use crate::store::{StoreError, StoreResult, Updated};
+use crate::usage::reached;
+use vmafx_job::{TenantLimit, TenantLimits};
 
 /// The new deadline, which saturates as that of a submission does.
 macro_rules! deadline {
@@ -20,8 +23,16 @@ macro_rules! deadline {
 /// text, because the type `json` keeps the text that was written.
 const UPDATE: &str = concat!(
     "
-WITH j AS (
+WITH before AS (
+    SELECT b.id, b.bytes, CASE WHEN $3::text IS NULL THEN b.bytes
+        WHEN b.status = 'running' AND b.spec::text <> $3 THEN $9::bigint + octet_length(b.spec::text) + octet_length($3)
+        ELSE $9::bigint + octet_length($3) END AS new_bytes
+    FROM vmafx.jobs b
+    WHERE b.id = $2 AND coalesce(b.tenant_id, '') = $1 AND coalesce(b.status, '') IN ('pending', 'running')
+    FOR NO KEY UPDATE
+), j AS (
     UPDATE vmafx.jobs AS job SET
+        bytes = before.new_bytes,
         spec = CASE WHEN $3::text IS NULL OR job.status = 'running' THEN job.spec ELSE $3::json END,
         next_spec = CASE
             WHEN $3 IS NULL THEN job.next_spec
@@ -33,15 +44,21 @@ WITH j AS (
     deadline!(),
     " ELSE job.deadline_at END,
         updated_at = $8, revision = job.revision + 1, change_xid = pg_current_xact_id()
-    WHERE job.id = $2 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') IN ('pending', 'running')
+    FROM before
+    WHERE job.id = before.id AND coalesce(job.status, '') IN ('pending', 'running')
+        AND (before.new_bytes <= before.bytes OR before.new_bytes - before.bytes <= $10::bigint - ",
+    usage!("bytes"),
+    ")
         AND (coalesce(job.next_spec, job.spec)::text <> $3
             OR job.priority <> $4
             OR job.max_lost_attempts <> $5
             OR $6 AND job.deadline_at IS DISTINCT FROM ",
     deadline!(),
     ")
-    RETURNING job.*
-)
+    RETURNING job.*, before.new_bytes - before.bytes AS growth
+), counted AS (",
+    counted!("0", "0", "sum(growth)", "j"),
+    ")
 SELECT ",
     job_columns!(),
     " FROM j"
@@ -53,6 +70,7 @@ impl Shared {
         tenant: &TenantId,
         id: JobId,
         update: &JobUpdate,
+        limits: &TenantLimits,
     ) -> StoreResult<Option<Updated>> {
         let spec = update.scoring.as_ref().map(serde_json::to_string).transpose();
         let spec = spec.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
@@ -62,7 +80,8 @@ impl Shared {
             Some(DeadlineUpdate::Never) | None => None,
         };
         let (changes_deadline, now) = (update.deadline.is_some(), self.clock.now().0);
-        let values: [Value<'_>; 8] = [
+        let (job_bytes, max_bytes) = (signed(TenantLimits::JOB_BYTES), signed(limits.stored_bytes));
+        let values: [Value<'_>; 10] = [
             &tenant.as_str(),
             &id.0,
             &spec,
@@ -71,11 +90,18 @@ impl Shared {
             &changes_deadline,
             &deadline,
             &now,
+            &job_bytes,
+            &max_bytes,
         ];
         let rows = self.connections.run(Scope::Tenant(tenant), Access::Write, UPDATE, &values).await?;
         let Some(row) = rows.first() else {
-            let job = self.job(tenant, id).await?;
-            return Ok(job.map(|job| Updated { job, changed: false }));
+            let Some(job) = self.job(tenant, id).await? else { return Ok(None) };
+            let current = job.next_scoring.as_ref().unwrap_or(&job.scoring);
+            // Only a request without room is left as it is.
+            if !job.state.is_final() && update.scoring.as_ref().is_some_and(|scoring| scoring != current) {
+                return Err(reached(TenantLimit::StoredBytes, limits));
+            }
+            return Ok(Some(Updated { job, changed: false }));
         };
         let job = Reader::new(row).job()?;
         self.notify(tenant, TenantChanges::of([&job]));

@@ -19,6 +19,7 @@ use crate::ids::{PullId, TenantId};
 use crate::policy::MAX_BACKENDS;
 use crate::quarantine::Admission;
 use crate::transition::JobEvent;
+use vmafx_job::TenantLimits;
 
 /// The row is converted to a job on the caller's side.
 pub(super) enum ClaimOutcome {
@@ -26,6 +27,8 @@ pub(super) enum ClaimOutcome {
     Nothing { next: Option<Timestamp> },
     PassedOver { next: Timestamp },
     Quarantined { until: Timestamp },
+    NoFreeSlot,
+    LimitReached,
     Row(Box<JobRow>),
 }
 
@@ -36,6 +39,7 @@ pub(super) fn claim(
     credentials: &CredentialsDigest,
     backends: &[String],
     pull: Option<PullId>,
+    limits: &TenantLimits,
 ) -> StoreResult<ClaimOutcome> {
     let Some(session) = tx.live.session(tenant, credentials) else { return Ok(ClaimOutcome::NoSession) };
     let node = session.registration.clone();
@@ -43,6 +47,12 @@ pub(super) fn claim(
     let admission = admission(tx, tenant, &node.name, &served);
     if let Admission::Closed { until } = admission {
         return Ok(ClaimOutcome::Quarantined { until });
+    }
+    if tx.live.held_by(credentials.session) >= node.capability.max_jobs() {
+        return Ok(ClaimOutcome::NoFreeSlot);
+    }
+    if tx.live.running_of(tenant) >= limits.running_jobs {
+        return Ok(ClaimOutcome::LimitReached);
     }
     end_backoffs(tx, tenant)?;
     let Some(mut row) = claim_head(tx, tenant, &node.name, &served)? else {
@@ -67,6 +77,7 @@ pub(super) fn claim(
     attempts::begin(tx.connection, &row, credentials.session, &node, tx.now)?;
     let held = Lease {
         number: row.number,
+        tenant: tenant.clone(),
         session: credentials.session,
         pull,
         attempt: row.attempt,

@@ -31,6 +31,13 @@ pub(super) struct NodeRegistration {
     pub(super) labels: String,
 }
 
+impl NodeRegistration {
+    /// Whether this is a node of the tenant itself, not a shared one.
+    fn is_at_home_in(&self, tenant: &TenantId) -> bool {
+        self.tenant == *tenant && !self.capability.shared
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub(super) registration: Arc<NodeRegistration>,
@@ -49,6 +56,7 @@ pub(super) struct CredentialsDigest {
 #[derive(Clone, Debug)]
 pub(super) struct Lease {
     pub(super) number: i64,
+    pub(super) tenant: TenantId,
     pub(super) session: SessionId,
     pub(super) pull: Option<PullId>,
     pub(super) attempt: AttemptNumber,
@@ -65,10 +73,43 @@ enum UndoEntry {
 
 type NodeName = (TenantId, String);
 
+/// Numbers of leases, so that a claim need not count them.
+#[derive(Debug, Default)]
+struct HeldJobs {
+    by_session: HashMap<SessionId, u32>,
+    by_tenant: HashMap<TenantId, u64>,
+}
+
+impl HeldJobs {
+    fn add(&mut self, lease: &Lease) {
+        *self.by_session.entry(lease.session).or_default() += 1;
+        match self.by_tenant.get_mut(&lease.tenant) {
+            Some(count) => *count += 1,
+            None => drop(self.by_tenant.insert(lease.tenant.clone(), 1)),
+        }
+    }
+
+    fn subtract(&mut self, lease: &Lease) {
+        if let Some(count) = self.by_session.get_mut(&lease.session) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_session.remove(&lease.session);
+            }
+        }
+        if let Some(count) = self.by_tenant.get_mut(&lease.tenant) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_tenant.remove(&lease.tenant);
+            }
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct LiveState {
     sessions: HashMap<SessionId, Session>,
     leases: HashMap<JobId, Lease>,
+    held: HeldJobs,
     faults: HashMap<NodeName, NodeFaults>,
     undo_log: Vec<UndoEntry>,
 }
@@ -105,13 +146,50 @@ impl LiveState {
         self.leases.get(&job)
     }
 
+    /// Live sessions of the tenant. A shared node counts for its home tenant only.
+    pub(super) fn sessions_of(&self, tenant: &TenantId) -> u64 {
+        self.sessions.values().filter(|session| session.registration.is_at_home_in(tenant)).count() as u64
+    }
+
+    /// The session of this name that was heard from longest ago.
+    pub(super) fn oldest_session(&self, tenant: &TenantId, name: &str) -> Option<SessionId> {
+        let namesakes = self.sessions.iter().filter(|(_, session)| {
+            session.registration.is_at_home_in(tenant) && session.registration.name == name
+        });
+        namesakes.min_by_key(|(id, session)| (session.last_seen_at, **id)).map(|(id, _)| *id)
+    }
+
+    /// Jobs that the session holds.
+    pub(super) fn held_by(&self, session: SessionId) -> u32 {
+        self.held.by_session.get(&session).copied().unwrap_or(0)
+    }
+
+    /// Running jobs of the tenant.
+    pub(super) fn running_of(&self, tenant: &TenantId) -> u64 {
+        self.held.by_tenant.get(tenant).copied().unwrap_or(0)
+    }
+
+    fn set_lease(&mut self, job: JobId, lease: Option<Lease>) -> Option<Lease> {
+        if let Some(lease) = &lease {
+            self.held.add(lease);
+        }
+        let previous = match lease {
+            Some(lease) => self.leases.insert(job, lease),
+            None => self.leases.remove(&job),
+        };
+        if let Some(previous) = &previous {
+            self.held.subtract(previous);
+        }
+        previous
+    }
+
     pub(super) fn put_lease(&mut self, job: JobId, lease: Lease) {
-        let previous = self.leases.insert(job, lease);
+        let previous = self.set_lease(job, Some(lease));
         self.undo_log.push(UndoEntry::Lease(job, previous));
     }
 
     pub(super) fn end_lease(&mut self, job: JobId) {
-        let previous = self.leases.remove(&job);
+        let previous = self.set_lease(job, None);
         self.undo_log.push(UndoEntry::Lease(job, previous));
     }
 
@@ -250,10 +328,6 @@ impl LiveState {
 
     /// Matching live sessions, ordered by name and then session, with the number of jobs that each holds.
     pub(super) fn nodes(&self, fits: impl Fn(&NodeRegistration) -> bool, policy: &Policy) -> Vec<LiveNode> {
-        let mut held: HashMap<SessionId, u32> = HashMap::new();
-        for lease in self.leases.values() {
-            *held.entry(lease.session).or_default() += 1;
-        }
         let mut nodes: Vec<LiveNode> = self
             .sessions
             .iter()
@@ -262,7 +336,7 @@ impl LiveState {
                 session: *id,
                 registration: session.registration.clone(),
                 last_seen_at: session.last_seen_at,
-                jobs: held.get(id).copied().unwrap_or(0),
+                jobs: self.held_by(*id),
                 quarantine: self
                     .faults(&session.registration.tenant, &session.registration.name)
                     .and_then(|faults| faults.quarantine(policy)),
@@ -280,7 +354,7 @@ impl LiveState {
         while let Some(entry) = self.undo_log.pop() {
             match entry {
                 UndoEntry::Session(id, previous) => put_back(&mut self.sessions, id, previous),
-                UndoEntry::Lease(job, previous) => put_back(&mut self.leases, job, previous),
+                UndoEntry::Lease(job, previous) => drop(self.set_lease(job, previous)),
                 UndoEntry::Faults(name, previous) => put_back(&mut self.faults, name, previous),
             }
         }
@@ -339,7 +413,16 @@ mod tests {
 
     fn lease(attempt: AttemptNumber, expires_at: i64) -> Lease {
         let session = SessionId(Uuid::from_u128(1));
-        Lease { number: 1, session, pull: None, attempt, expires_at: Timestamp(expires_at), progress: None }
+        let tenant = TenantId::new("acme").unwrap();
+        Lease {
+            number: 1,
+            tenant,
+            session,
+            pull: None,
+            attempt,
+            expires_at: Timestamp(expires_at),
+            progress: None,
+        }
     }
 
     #[test]
@@ -353,6 +436,10 @@ mod tests {
         live.roll_back();
         assert_eq!(live.lease(job(1)).map(|lease| lease.attempt), Some(1));
         assert!(live.lease(job(2)).is_none());
+        let session = SessionId(Uuid::from_u128(1));
+        assert_eq!((live.held_by(session), live.running_of(&TenantId::new("acme").unwrap())), (1, 1));
+        live.end_lease(job(1));
+        assert_eq!((live.held_by(session), live.held.by_tenant.len()), (0, 0));
     }
 
     #[test]

@@ -5,8 +5,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::rows::tenant_in;
 use super::stats::{TenantTable, tenants};
 use super::unit_of_work::UnitOfWork;
+use super::usage::JobUsage;
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
@@ -110,10 +112,16 @@ fn samples(
 
 pub(super) fn remove(tx: &mut UnitOfWork<'_>, prunable: &Prunable) -> StoreResult<Pruned> {
     let mut pruned = Pruned::default();
-    let mut job =
-        tx.connection.prepare_cached("DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL")?;
+    let mut job = tx.connection.prepare_cached(
+        "DELETE FROM jobs WHERE number = ?1 AND finished_at IS NOT NULL RETURNING tenant, bytes",
+    )?;
     for number in &prunable.jobs {
-        pruned.jobs += job.execute([number])? as u64;
+        let removed =
+            job.query_row([number], |row| Ok((tenant_in(row, 0)?, row.get::<_, i64>(1)?))).optional()?;
+        let Some((tenant, bytes)) = removed else { continue };
+        let usage = JobUsage { is_pending: false, bytes: bytes.unsigned_abs() };
+        tx.state.usage.replace(&tenant, usage, JobUsage::default());
+        pruned.jobs += 1;
     }
     let mut sample = tx.connection.prepare_cached("DELETE FROM samples WHERE seq = ?1")?;
     let mut mark = tx.connection.prepare_cached(

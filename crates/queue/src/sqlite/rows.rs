@@ -17,6 +17,7 @@ pub(super) use save::save;
 
 use super::error::corrupt;
 use super::live::Lease;
+use super::usage::JobUsage;
 use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{AttemptNumber, IdempotencyKey, JobId, PullId, SessionId, TenantId};
@@ -59,6 +60,8 @@ pub(super) struct JobRow {
     pub(super) cancel_cause: Option<CancelCause>,
     pub(super) last_failure: Option<FailedAttempt>,
     pub(super) avoids: Option<AvoidedNode>,
+    /// What the stored row adds to the usage of its tenant.
+    pub(super) usage: JobUsage,
 }
 
 /// The holder of a job, and the expiry that was set by the claim.

@@ -9,26 +9,36 @@ use super::error::corrupt;
 use super::live::{CredentialsDigest, LiveState, NodeRegistration, Session};
 use super::rows::{self, tenant_in};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreResult;
 use crate::clock::Timestamp;
 use crate::ids::{SessionId, TenantId};
 use crate::node::{Credentials, Heartbeat, HeartbeatReply, NewNode};
 use crate::policy::Policy;
 use crate::transition::State;
+use crate::usage::reached;
+use crate::{StoreError, StoreResult};
+use vmafx_job::{TenantLimit, TenantLimits};
 
 pub(super) fn digest_credentials(node: &Credentials) -> CredentialsDigest {
     CredentialsDigest { session: node.session, digest: node.token.digest() }
 }
 
+/// The inner error is a refusal, which must not roll back the whole batch.
 pub(super) fn register(
     tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     node: &NewNode,
     digest: [u8; 32],
-) -> StoreResult<SessionId> {
+    limits: &TenantLimits,
+) -> StoreResult<Result<SessionId, StoreError>> {
+    if tx.live.sessions_of(tenant) >= limits.nodes {
+        let Some(oldest) = tx.live.oldest_session(tenant, &node.name) else {
+            return Ok(Err(reached(TenantLimit::Nodes, limits)));
+        };
+        remove(tx, oldest)?;
+    }
     let id = SessionId(tx.new_id(tx.now));
     insert(tx, tenant, node, CredentialsDigest { session: id, digest })?;
-    Ok(id)
+    Ok(Ok(id))
 }
 
 /// Opens a session unless there is one with this id.

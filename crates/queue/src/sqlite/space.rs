@@ -74,6 +74,12 @@ pub(super) fn is_full(error: &rusqlite::Error) -> bool {
             .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
+/// Size of the volume that has this file.
+pub fn volume_bytes(path: &Path) -> Option<u64> {
+    let volume = statvfs(path).ok()?;
+    Some(volume.f_blocks.saturating_mul(volume.f_frsize))
+}
+
 /// Bytes that are free on the volume of a file.
 pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     let volume = statvfs(path.parent().unwrap_or(path)).ok()?;

@@ -26,6 +26,7 @@ pub(super) fn live(connection: &Connection, now: Timestamp, policy: &Policy) -> 
             if let Some(stored) = row.lease {
                 let lease = Lease {
                     number: row.number,
+                    tenant: row.tenant.clone(),
                     session: stored.session,
                     pull: stored.pull,
                     attempt: row.attempt,

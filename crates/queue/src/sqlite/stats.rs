@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use super::live::LiveNode;
 use super::rows::tenant_in;
@@ -33,11 +33,16 @@ pub(super) fn stats(connection: &Connection, nodes: &[LiveNode]) -> StoreResult<
             Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<i64>>(1)?.map(Timestamp)))
         })
     };
+    let mut bytes = connection.prepare_cached("SELECT bytes FROM tenant_usage WHERE tenant = ?1")?;
     live.into_iter()
         .map(|(tenant, (nodes, quarantined))| {
             let (pending, oldest_pending) = count(&tenant, "pending")?;
             let (running, _) = count(&tenant, "running")?;
-            Ok(TenantStats { tenant, pending, running, oldest_pending, nodes, quarantined })
+            let stored_bytes = bytes
+                .query_row([tenant.as_str()], |row| row.get::<_, i64>(0))
+                .optional()?
+                .map_or(0, i64::unsigned_abs);
+            Ok(TenantStats { tenant, pending, running, oldest_pending, nodes, quarantined, stored_bytes })
         })
         .collect()
 }

@@ -12,9 +12,10 @@ use super::report::{ReportOutcome, SerializedReport};
 use super::rows::{self, StoredResult};
 use super::sessions::digest_credentials;
 use super::submit::SubmitOutcome;
+use super::update::UpdateOutcome;
 use super::{
     SqliteStore, attempts, cancel, changes, claim, explain, label, list, migrate, prune, report, samples,
-    sessions, space, stats, submit, sweep, update,
+    sessions, space, stats, submit, sweep, update, writer,
 };
 use crate::ids::{AttemptNumber, JobId, PullId, TenantId};
 use crate::job::{Attempt, Job, JobUpdate, Label, Labeller, NewJob};
@@ -25,16 +26,16 @@ use crate::store::{
     QuarantinedNode, Released, Reported, Retention, Samples, Store, StoreError, StoreResult, Submitted,
     Supply, Swept, TenantStats, Updated,
 };
-use vmafx_job::{CancelCause, ScoreResult};
+use vmafx_job::{CancelCause, ScoreResult, TenantLimits};
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        let tenant = tenant.clone();
+    async fn submit(&self, tenant: &TenantId, job: NewJob, limits: &TenantLimits) -> StoreResult<Submitted> {
+        let (tenant, limits) = (tenant.clone(), *limits);
         let spec = serde_json::to_string(&job.scoring).map_err(unavailable)?;
-        match self.writer.write_new(move |tx| submit::submit(tx, &tenant, &job, &spec)).await? {
+        match self.writer.write_new(move |tx| submit::submit(tx, &tenant, &job, &spec, &limits)).await? {
             SubmitOutcome::Submitted(submitted) => Ok(submitted),
-            SubmitOutcome::KeyReused(job) => Err(StoreError::KeyReused { job }),
+            SubmitOutcome::Refused(refused) => Err(refused),
         }
     }
 
@@ -71,13 +72,25 @@ impl Store for SqliteStore {
         ended.map(|(row, moved)| Ok(Cancelled { job: row.job(None)?, moved })).transpose()
     }
 
-    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
-        let tenant = tenant.clone();
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>> {
+        let (tenant, limits) = (tenant.clone(), *limits);
         let spec = update.scoring.as_ref().map(serde_json::to_string).transpose().map_err(unavailable)?;
-        let updated =
-            self.writer.write(move |tx| update::update(tx, &tenant, id, &update, spec.as_deref())).await?;
-        let Some((row, changed)) = updated else { return Ok(None) };
-        let job = self.jobs_of(vec![row])?.pop().ok_or_else(|| corrupt("a job without a row"))?;
+        let updated = self
+            .writer
+            .write(move |tx| update::update(tx, &tenant, id, &update, spec.as_deref(), &limits))
+            .await?;
+        let (row, changed) = match updated {
+            UpdateOutcome::NotFound => return Ok(None),
+            UpdateOutcome::Refused(refused) => return Err(refused),
+            UpdateOutcome::Found(row, changed) => (row, changed),
+        };
+        let job = self.jobs_of(vec![*row])?.pop().ok_or_else(|| corrupt("a job without a row"))?;
         Ok(Some(Updated { job, changed }))
     }
 
@@ -92,10 +105,17 @@ impl Store for SqliteStore {
         self.writer.write_new(move |tx| label::label(tx, &tenant, &target, label, &by)).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
-        let (tenant, token) = (tenant.clone(), SessionToken::generate());
+    async fn register(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials> {
+        let (tenant, limits, token) = (tenant.clone(), *limits, SessionToken::generate());
         let digest = token.digest();
-        let session = self.writer.write(move |tx| sessions::register(tx, &tenant, &node, digest)).await?;
+        let registered =
+            self.writer.write(move |tx| sessions::register(tx, &tenant, &node, digest, &limits)).await?;
+        let session = registered?;
         Ok(Credentials { session, token })
     }
 
@@ -129,10 +149,14 @@ impl Store for SqliteStore {
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim> {
         let (tenant, credentials, backends) = (tenant.clone(), digest_credentials(node), backends.to_vec());
-        let claimed =
-            self.writer.write_new(move |tx| claim::claim(tx, &tenant, &credentials, &backends, pull)).await;
+        let limits = *limits;
+        let claimed = self
+            .writer
+            .write_new(move |tx| claim::claim(tx, &tenant, &credentials, &backends, pull, &limits))
+            .await;
         // No new work is begun while its end could not be stored.
         if let Err(StoreError::Full { .. }) = claimed {
             return Ok(Claim::Nothing { next: None });
@@ -142,6 +166,8 @@ impl Store for SqliteStore {
             ClaimOutcome::Nothing { next } => Claim::Nothing { next },
             ClaimOutcome::PassedOver { next } => Claim::PassedOver { next },
             ClaimOutcome::Quarantined { until } => Claim::Quarantined { until },
+            ClaimOutcome::NoFreeSlot => Claim::NoFreeSlot,
+            ClaimOutcome::LimitReached => Claim::LimitReached,
             ClaimOutcome::Row(row) => Claim::Job(Box::new(row.job(None)?)),
         })
     }
@@ -194,6 +220,7 @@ impl Store for SqliteStore {
         self.writer.check()?;
         let now = self.clock.now();
         let nodes = self.live_nodes(|registration| registration.tenant == *tenant);
+        let running = writer::lock(&self.live).running_of(tenant);
         let tenant = tenant.clone();
         let position = self
             .readers
@@ -207,6 +234,7 @@ impl Store for SqliteStore {
             ahead_by_age: position.by_age,
             supply: Supply::by_backend(nodes.iter().map(|node| (&node.registration.capability, node.jobs))),
             quarantined: QuarantinedNode::among(&nodes.iter().map(super::LiveNode::node).collect::<Vec<_>>()),
+            running,
         }))
     }
 

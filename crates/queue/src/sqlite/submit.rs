@@ -5,18 +5,19 @@ use uuid::Uuid;
 
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreResult;
+use super::usage::JobUsage;
 use crate::idempotency::{KeyUse, StoredRequest, decide, digest_of};
 use crate::ids::{IdempotencyKey, JobId, TenantId};
 use crate::job::NewJob;
 use crate::store::Submitted;
 use crate::transition::State;
-use vmafx_job::FailureReason;
+use crate::{StoreError, StoreResult};
+use vmafx_job::{FailureReason, TenantLimits};
 
-/// A reused key is no error of the operation, which would roll back the whole batch.
+/// A refusal is no error of the operation, which would roll back the whole batch.
 pub(super) enum SubmitOutcome {
     Submitted(Submitted),
-    KeyReused(JobId),
+    Refused(StoreError),
 }
 
 /// Inserts a job, or finds the existing one with the same key. `spec` is the scoring request as JSON.
@@ -25,14 +26,19 @@ pub(super) fn submit(
     tenant: &TenantId,
     job: &NewJob,
     spec: &str,
+    limits: &TenantLimits,
 ) -> StoreResult<SubmitOutcome> {
     if let Some(key) = &job.key
         && let Some((id, key_use)) = existing_job(tx, tenant, key, job)?
     {
         return Ok(match key_use {
             KeyUse::Repeated => SubmitOutcome::Submitted(Submitted { id, deduplicated: true }),
-            KeyUse::Reused => SubmitOutcome::KeyReused(id),
+            KeyUse::Reused => SubmitOutcome::Refused(StoreError::KeyReused { job: id }),
         });
+    }
+    let bytes = TenantLimits::JOB_BYTES + spec.len() as u64;
+    if let Err(refused) = tx.state.usage.of(tenant).check_submission(bytes, limits) {
+        return Ok(SubmitOutcome::Refused(refused));
     }
     let created_at = tx.state.counters.creation_order.next(tx.now);
     let row = JobRow {
@@ -68,9 +74,11 @@ pub(super) fn submit(
         cancel_cause: None,
         last_failure: None,
         avoids: None,
+        usage: JobUsage { is_pending: true, bytes },
     };
     let digest = job.key.as_ref().map(|_| digest_of(job));
     rows::insert(tx.connection, &row, &job.submitter, digest.as_ref())?;
+    tx.state.usage.replace(tenant, JobUsage::default(), row.usage);
     tx.state.counters.creation_order.record(created_at);
     tx.state.pending.changed(tenant);
     tx.state.pending.work(tenant, &row.backend);

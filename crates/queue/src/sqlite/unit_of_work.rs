@@ -6,6 +6,7 @@ use uuid::{ContextV7, Uuid};
 use super::live::LiveState;
 use super::pending_notifications::PendingNotifications;
 use super::rows::{self, JobRow};
+use super::usage::{JobUsage, UsageLedger};
 use crate::StoreResult;
 use crate::clock::{ClockReading, CreationOrder, Timeline, Timestamp};
 use crate::policy::Policy;
@@ -52,12 +53,13 @@ impl Counters {
 pub(super) struct WriterState {
     pub(super) counters: Counters,
     pub(super) pending: PendingNotifications,
+    pub(super) usage: UsageLedger,
     ids: ContextV7,
 }
 
 impl WriterState {
-    pub(super) fn new(counters: Counters) -> Self {
-        Self { counters, pending: PendingNotifications::default(), ids: ContextV7::new() }
+    pub(super) fn new(counters: Counters, usage: UsageLedger) -> Self {
+        Self { counters, pending: PendingNotifications::default(), usage, ids: ContextV7::new() }
     }
 }
 
@@ -94,6 +96,9 @@ impl UnitOfWork<'_> {
         row.seq = self.next_change();
         row.revision += 1;
         row.updated_at = self.now;
+        let usage = JobUsage::of(row);
+        self.state.usage.replace(&row.tenant, row.usage, usage);
+        row.usage = usage;
         rows::save(self.connection, row)?;
         self.state.pending.changed(&row.tenant);
         if row.ready {

@@ -2,26 +2,42 @@
 
 use super::rows::{self, JobRow};
 use super::unit_of_work::UnitOfWork;
-use crate::StoreResult;
+use super::usage::JobUsage;
 use crate::ids::{JobId, TenantId};
 use crate::job::JobUpdate;
 use crate::transition::State;
+use crate::{StoreError, StoreResult};
+use vmafx_job::TenantLimits;
 
-/// Changes a job that has not finished. `spec` is the new scoring request as JSON. Returns the job and whether this call
-/// changed it.
+/// A refusal is no error of the operation, which would roll back the whole batch.
+pub(super) enum UpdateOutcome {
+    NotFound,
+    /// The job, and whether this call changed it.
+    Found(Box<JobRow>, bool),
+    Refused(StoreError),
+}
+
+/// Changes a job that has not finished. `spec` is the new scoring request as JSON.
 pub(super) fn update(
     tx: &mut UnitOfWork<'_>,
     tenant: &TenantId,
     id: JobId,
     update: &JobUpdate,
     spec: Option<&str>,
-) -> StoreResult<Option<(JobRow, bool)>> {
-    let Some(mut row) = rows::by_id(tx.connection, tenant, id)? else { return Ok(None) };
+    limits: &TenantLimits,
+) -> StoreResult<UpdateOutcome> {
+    let Some(mut row) = rows::by_id(tx.connection, tenant, id)? else { return Ok(UpdateOutcome::NotFound) };
     let changed = !row.state.is_final() && change(&mut row, update, spec);
     if changed {
+        let growth = JobUsage::of(&row).bytes.saturating_sub(row.usage.bytes);
+        if growth > 0
+            && let Err(refused) = tx.state.usage.of(tenant).check_growth(growth, limits)
+        {
+            return Ok(UpdateOutcome::Refused(refused));
+        }
         tx.store(&mut row)?;
     }
-    Ok(Some((row, changed)))
+    Ok(UpdateOutcome::Found(Box::new(row), changed))
 }
 
 /// Returns whether anything is different now.

@@ -64,6 +64,10 @@ pub enum Claim {
         /// When the node may claim a job on trial.
         until: Timestamp,
     },
+    /// The session holds as many jobs as its node registered slots.
+    NoFreeSlot,
+    /// The tenant runs as many jobs as it may.
+    LimitReached,
     /// The claimed job, now running.
     Job(Box<Job>),
 }
@@ -146,6 +150,8 @@ pub struct Explained {
     pub supply: BTreeMap<String, Supply>,
     /// Connected nodes that are quarantined, with their backends.
     pub quarantined: Vec<QuarantinedNode>,
+    /// Jobs of the tenant that are running.
+    pub running: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -218,4 +224,6 @@ pub struct TenantStats {
     pub nodes: u64,
     /// Connected nodes that are quarantined.
     pub quarantined: u64,
+    /// As counted against [`vmafx_job::TenantLimits::stored_bytes`].
+    pub stored_bytes: u64,
 }

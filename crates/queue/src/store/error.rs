@@ -1,5 +1,7 @@
 //! Failures of store operations.
 
+use vmafx_job::TenantLimit;
+
 use crate::ids::JobId;
 
 pub type StoreResult<T> = Result<T, StoreError>;
@@ -27,6 +29,9 @@ pub enum StoreError {
         "the idempotency key stands for another request, that of job {job}: use a new key for a new request"
     )]
     KeyReused { job: JobId },
+    /// The tenant holds as much as it may; nothing was stored.
+    #[error("the tenant has reached its limit {limit} of {max}")]
+    LimitReached { limit: TenantLimit, max: u64 },
     #[error("the store is closed")]
     Closed,
 }
@@ -41,6 +46,7 @@ impl StoreError {
             Self::Cursor => "Cursor",
             Self::Full { .. } => "Full",
             Self::KeyReused { .. } => "KeyReused",
+            Self::LimitReached { .. } => "LimitReached",
             Self::Closed => "Closed",
         }
     }

@@ -122,11 +122,6 @@ pub(crate) async fn a_job_is_handed_out_once(q: Fixture) {
     assert_eq!(q.node("two").await.claim().await, Claim::Nothing { next: None });
 }
 
-pub(crate) async fn slots_are_the_nodes_own_business(q: Fixture) {
-    let ids = q.submit_all([job(), job(), job()]).await;
-    assert_eq!(q.register(node("n").slots(1)).await.take_all().await, ids);
-}
-
 pub(crate) async fn an_empty_queue_has_nothing(q: Fixture) {
     assert_eq!(q.node("n").await.claim().await, Claim::Nothing { next: None });
 }

@@ -1,6 +1,6 @@
 //! Opening, restarting, closing.
 
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 use vmafx_queue::StoreError;
 use vmafx_queue::job::Labeller;
 use vmafx_queue::node::{Heartbeat, Report};
@@ -76,16 +76,19 @@ pub(crate) async fn a_closed_store_says_so(q: Fixture) {
     let closed = |what: &str, error: Option<StoreError>| {
         assert!(matches!(error, Some(StoreError::Closed)), "{what}: {error:?}");
     };
-    closed("submit", store.submit(whose, job().0).await.err());
+    closed("submit", store.submit(whose, job().0, &TenantLimits::default()).await.err());
     closed("job", store.job(whose, id).await.err());
     closed("attempts", store.attempts(whose, id).await.err());
     closed("jobs", store.jobs(whose, &Filter::default(), &first(1)).await.err());
     closed("cancel", store.cancel(whose, id, CancelCause::Requested, "x").await.err());
     let target = vmafx_queue::store::LabelTarget::Id(id);
     closed("label", store.label(whose, &target, percent(1.0), &Labeller::default()).await.err());
-    closed("register", store.register(whose, crate::support::build::node("m").0).await.err());
+    closed(
+        "register",
+        store.register(whose, crate::support::build::node("m").0, &TenantLimits::default()).await.err(),
+    );
     closed("heartbeat", store.heartbeat(whose, &node.who, Heartbeat::default()).await.err());
-    closed("claim", store.claim(whose, &node.who, &[], None).await.err());
+    closed("claim", store.claim(whose, &node.who, &[], None, &TenantLimits::default()).await.err());
     let report = Report { job: id, attempt: None, result: Ok(score(1.0)) };
     closed("report", store.report(whose, &node.who, report).await.err());
     closed("release", store.release(whose, &node.who, id, 1, "x").await.err());

@@ -165,7 +165,7 @@ pub(crate) async fn a_known_key_with_another_request_is_refused(q: Fixture) {
         JobBuilder(NewJob { origin: None, ..first.0.clone() }),
     ];
     for other in others {
-        let refused = q.store.submit(&q.tenant, other.0).await;
+        let refused = q.store.submit(&q.tenant, other.0, &q.limits).await;
         assert!(matches!(refused, Err(StoreError::KeyReused { job }) if job == id), "{refused:?}");
     }
     assert_eq!(q.job(id).await, before);

@@ -164,7 +164,7 @@ pub(crate) async fn a_lower_limit_of_losses_counts_at_the_next_loss(q: Fixture) 
 pub(crate) async fn an_update_is_a_change_of_its_tenants_job_only(q: Fixture) {
     let id = q.submit(job()).await;
     let before = q.position().await;
-    assert_eq!(q.store.update(&tenant("other"), id, scoring(2)).await.unwrap(), None);
+    assert_eq!(q.store.update(&tenant("other"), id, scoring(2), &q.limits).await.unwrap(), None);
     assert_eq!(q.changed_ids(&before).await, []);
     q.updated(id, scoring(2)).await;
     assert_eq!(q.changed_ids(&before).await, [id]);

@@ -3,7 +3,7 @@
 use vmafx_queue::node::{Capability, Node};
 use vmafx_queue::store::{Supply, TenantStats};
 
-use crate::support::build::{job, node, origin, pairs, seconds, tenant};
+use crate::support::build::{job, node, origin, pairs, seconds, size, tenant};
 use crate::support::fixture::Fixture;
 
 const fn supply(nodes: u32, slots: u32, busy: u32) -> Supply {
@@ -108,7 +108,7 @@ pub(crate) async fn nodes_are_listed_by_name_and_then_session_with_their_registr
 
 pub(crate) async fn a_node_that_says_nothing_about_itself_is_a_node(q: Fixture) {
     let new = vmafx_queue::node::NewNode { name: "n".into(), ..Default::default() };
-    q.store.register(&q.tenant, new).await.unwrap();
+    q.store.register(&q.tenant, new, &q.limits).await.unwrap();
     assert_eq!(q.store.nodes(&q.tenant).await.unwrap()[0].capability, Capability::default());
 }
 
@@ -155,6 +155,9 @@ pub(crate) async fn numbers_are_counted_by_tenant(q: Fixture) {
     stats.retain(|of| of.pending + of.running + of.nodes > 0);
     stats.sort_by(|a, b| a.tenant.cmp(&b.tenant));
     assert_eq!(lost.created_at, begin);
+    // Every job has the same request, and one has a result.
+    let bytes = size(&job());
+    let ours_bytes = 5 * bytes + r#"{"vmaf":80.0}"#.len() as u64;
     let ours = TenantStats {
         tenant: tenant("acme"),
         pending: 3,
@@ -162,6 +165,7 @@ pub(crate) async fn numbers_are_counted_by_tenant(q: Fixture) {
         oldest_pending: Some(begin),
         nodes: 1,
         quarantined: 0,
+        stored_bytes: ours_bytes,
     };
     let theirs = TenantStats {
         tenant: tenant("other"),
@@ -170,6 +174,7 @@ pub(crate) async fn numbers_are_counted_by_tenant(q: Fixture) {
         oldest_pending: Some(oldest),
         nodes: 0,
         quarantined: 0,
+        stored_bytes: bytes,
     };
     assert_eq!(stats, [ours, theirs]);
 }

@@ -3,7 +3,7 @@
 //! Both use the ids of the store. Only two things may differ: by how much a revision increases, and the text of a
 //! cursor. Both are compared by their meaning and then cleared.
 
-use vmafx_job::FailureReason;
+use vmafx_job::{FailureReason, TenantLimit};
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{HeartbeatReply, Node};
 use vmafx_queue::store::{
@@ -30,12 +30,26 @@ pub(crate) trait ComparableAnswer: PartialEq + std::fmt::Debug {
 impl ComparableAnswer for Vec<Attempt> {}
 impl ComparableAnswer for Vec<Node> {}
 
-impl ComparableAnswer for Result<Submitted, JobId> {
+/// Why a submission or a registration was refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Refused {
+    KeyReused(JobId),
+    LimitReached(TenantLimit, u64),
+}
+
+impl ComparableAnswer for Result<(), Refused> {
+    fn labels(&self) -> Vec<&'static str> {
+        vec![if self.is_ok() { "registered" } else { "registered: limit" }]
+    }
+}
+
+impl ComparableAnswer for Result<Submitted, Refused> {
     fn labels(&self) -> Vec<&'static str> {
         vec![match self {
             Ok(Submitted { deduplicated: false, .. }) => "submitted: new",
             Ok(Submitted { deduplicated: true, .. }) => "submitted: known",
-            Err(_) => "submitted: reused key",
+            Err(Refused::KeyReused(_)) => "submitted: reused key",
+            Err(Refused::LimitReached(..)) => "submitted: limit",
         }]
     }
 }
@@ -154,6 +168,8 @@ impl ComparableAnswer for Claim {
             Self::Nothing { next: Some(_) } => "claim: a back-off",
             Self::PassedOver { .. } => "claim: passed over",
             Self::Quarantined { .. } => "claim: quarantined",
+            Self::NoFreeSlot => "claim: no free slot",
+            Self::LimitReached => "claim: limit",
             Self::Job(job) if job.attempt > 2 => "claim: a third attempt",
             Self::Job(_) => "claim: a job",
         }]
@@ -211,7 +227,7 @@ impl ComparableAnswer for Swept {
 }
 
 /// Every name that an answer can have.
-pub(crate) const ALL_LABELS: [&str; 47] = [
+pub(crate) const ALL_LABELS: [&str; 52] = [
     "cancelled",
     "cancelled: nothing",
     "cancelled: over",
@@ -220,6 +236,8 @@ pub(crate) const ALL_LABELS: [&str; 47] = [
     "claim: a job",
     "claim: a back-off",
     "claim: a third attempt",
+    "claim: limit",
+    "claim: no free slot",
     "claim: no session",
     "claim: nothing",
     "claim: passed over",
@@ -231,6 +249,8 @@ pub(crate) const ALL_LABELS: [&str; 47] = [
     "labelled: too late",
     "pruned: jobs",
     "pruned: samples",
+    "registered",
+    "registered: limit",
     "reply: cancelled",
     "reply: lost",
     "reply: no session",
@@ -247,6 +267,7 @@ pub(crate) const ALL_LABELS: [&str; 47] = [
     "reported: no session",
     "samples: some",
     "submitted: known",
+    "submitted: limit",
     "submitted: new",
     "submitted: reused key",
     "swept: evicted",

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
+use vmafx_job::TenantLimits;
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::node::{Credentials, SessionToken};
 use vmafx_queue::policy::Policy;
@@ -30,6 +31,7 @@ struct Runner {
     model: Queue,
     clock: TestClock,
     policy: Policy,
+    limits: TenantLimits,
     tenants: [TenantId; 2],
     jobs: Vec<(usize, JobId)>,
     nodes: Vec<(usize, Credentials, Vec<String>)>,
@@ -61,6 +63,7 @@ pub(crate) async fn run(kind: StoreKind, story: &[Op]) -> Result<BTreeSet<&'stat
         model: Queue::new(policy),
         clock,
         policy,
+        limits: TenantLimits { pending_jobs: 8, running_jobs: 2, nodes: 2, ..TenantLimits::default() },
         tenants: [tenant("acme"), tenant("other")],
         jobs: vec![],
         nodes: vec![],

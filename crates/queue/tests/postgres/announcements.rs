@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio_postgres::{AsyncMessage, Client, NoTls};
 use vmafx_job::CancelCause;
+use vmafx_job::TenantLimits;
 use vmafx_queue::Store as _;
 use vmafx_queue::notification::Notification;
 use vmafx_queue::store::LabelTarget;
@@ -90,8 +91,8 @@ async fn every_change_of_a_job_is_announced() {
     let store = open(&database).await;
     let mut channel = Channel::on(&database).await;
     let whose = tenant("acme");
-    let who = store.register(&whose, node("n")).await.unwrap();
-    let id = store.submit(&whose, job("cpu")).await.unwrap().id;
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
+    let id = store.submit(&whose, job("cpu"), &TenantLimits::default()).await.unwrap().id;
     channel.until("/work/cpu", 1.into()).await;
     let taken = take(&*store, &whose, &who).await.unwrap().unwrap();
     channel.until("/changed", true.into()).await;
@@ -104,12 +105,12 @@ async fn every_change_of_a_job_is_announced() {
     let label = vmafx_queue::job::Label::percent(5.0).unwrap();
     store.label(&whose, &LabelTarget::Id(id), label, &vmafx_queue::job::Labeller::default()).await.unwrap();
     channel.until("/sampled", true.into()).await;
-    let id = store.submit(&whose, job("cpu")).await.unwrap().id;
+    let id = store.submit(&whose, job("cpu"), &TenantLimits::default()).await.unwrap().id;
     channel.until("/work/cpu", 1.into()).await;
     store.cancel(&whose, id, CancelCause::Requested, "").await.unwrap();
     channel.until("/changed", true.into()).await;
     // The last change is announced even if the store is closed at once.
-    store.submit(&whose, job("metal")).await.unwrap();
+    store.submit(&whose, job("metal"), &TenantLimits::default()).await.unwrap();
     store.close().await;
     channel.until("/work/metal", 1.into()).await;
 }
@@ -129,10 +130,10 @@ async fn changes_of_one_controller_reach_the_other() {
     let mut received = there.notifications();
     let mut new = job("cpu");
     new.label = Some(vmafx_queue::job::Label::percent(5.0).unwrap());
-    here.submit(&whose, new).await.unwrap();
+    here.submit(&whose, new, &TenantLimits::default()).await.unwrap();
     let work = Notification::Work { tenant: whose.clone(), backend: "cpu".into(), jobs: 1 };
     until(&mut received, |notification| *notification == work).await;
-    let who = here.register(&whose, node("n")).await.unwrap();
+    let who = here.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     let taken = take(&*here, &whose, &who).await.unwrap().unwrap();
     until(&mut received, changed("acme")).await;
     here.report(&whose, &who, done(&taken)).await.unwrap();
@@ -147,10 +148,10 @@ async fn every_change_is_notified_once_on_both_controllers() {
     let mut subscribers = [here.notifications(), there.notifications()];
     let backends = ["cpu", "cuda", "hip", "metal", "sycl"];
     for backend in backends.iter().cycle().take(20) {
-        here.submit(&tenant("acme"), job(backend)).await.unwrap();
+        here.submit(&tenant("acme"), job(backend), &TenantLimits::default()).await.unwrap();
     }
     // The other store announces this one, so it arrives after everything else.
-    there.submit(&tenant("last"), job("")).await.unwrap();
+    there.submit(&tenant("last"), job(""), &TenantLimits::default()).await.unwrap();
     let is_last =
         |it: &Notification| matches!(it, Notification::Work { tenant, .. } if tenant.as_str() == "last");
     for received in &mut subscribers {
@@ -226,7 +227,7 @@ async fn a_listener_that_reconnects_notifies_of_everything() {
     let database = server.database().await.unwrap();
     let (here, there) = (open(&database).await, open(&database).await);
     let mut received = there.notifications();
-    here.submit(&tenant("acme"), job("cuda")).await.unwrap();
+    here.submit(&tenant("acme"), job("cuda"), &TenantLimits::default()).await.unwrap();
     until(&mut received, |notification| matches!(notification, Notification::Work { .. })).await;
     server.restart(ShutdownMode::Fast).await.unwrap();
     let work = Notification::Work { tenant: tenant("acme"), backend: "cuda".into(), jobs: 1 };
@@ -234,7 +235,11 @@ async fn a_listener_that_reconnects_notifies_of_everything() {
     assert!(all.contains(&Notification::Changed { tenant: tenant("acme") }));
     assert!(all.contains(&Notification::Sampled { tenant: tenant("acme") }));
     // Announcements of the other store arrive again.
-    let submit = async || here.submit(&tenant("after"), job("")).await.map_err(|error| error.to_string());
+    let submit = async || {
+        here.submit(&tenant("after"), job(""), &TenantLimits::default())
+            .await
+            .map_err(|error| error.to_string())
+    };
     wait::until(SOON, "the other to be back", submit).await.unwrap();
     until(&mut received, changed("after")).await;
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use vmafx_job::TenantLimits;
 use vmafx_queue::outcome::AttemptOutcome;
 use vmafx_queue::postgres::PostgresStore;
 use vmafx_queue::store::{Filter, Page, Reported};
@@ -46,7 +47,7 @@ async fn submitter(
     while !stop.load(Ordering::Relaxed) {
         let mut new = job("cpu");
         new.key = Some(IdempotencyKey::new(&format!("{name}/{}", acknowledged.len())).unwrap());
-        let submitted = retry(|| store.submit(&whose, new.clone())).await;
+        let submitted = retry(|| store.submit(&whose, new.clone(), &TenantLimits::DEFAULT)).await;
         acknowledged.push(submitted.id);
     }
     acknowledged
@@ -59,7 +60,7 @@ async fn worker(
     name: usize,
     last: Arc<AtomicBool>,
 ) -> Vec<JobId> {
-    let who = retry(|| store.register(&whose, node(&format!("n{name}")))).await;
+    let who = retry(|| store.register(&whose, node(&format!("n{name}")), &TenantLimits::DEFAULT)).await;
     let mut reported = Vec::new();
     loop {
         let no_more_to_come = last.load(Ordering::Relaxed);
@@ -139,7 +140,7 @@ async fn a_read_after_a_restart_is_answered_without_an_error() {
     let database = server.database().await.unwrap();
     let store = open(&database).await;
     let whose = tenant("acme");
-    let id = store.submit(&whose, job("")).await.unwrap().id;
+    let id = store.submit(&whose, job(""), &TenantLimits::DEFAULT).await.unwrap().id;
     server.restart(ShutdownMode::Fast).await.unwrap();
     assert!(store.job(&whose, id).await.unwrap().is_some());
 }
@@ -151,7 +152,7 @@ async fn a_server_that_is_gone_is_an_error_and_not_a_wait() {
     let store = open(&database).await;
     let whose = tenant("acme");
     drop(server);
-    let gone = store.submit(&whose, job("")).await;
+    let gone = store.submit(&whose, job(""), &TenantLimits::DEFAULT).await;
     assert!(matches!(gone, Err(StoreError::Unavailable(_))), "{gone:?}");
     assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
     store.close().await;

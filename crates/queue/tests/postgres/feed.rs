@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rstest::rstest;
+use vmafx_job::TenantLimits;
 use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::store::Changes;
 use vmafx_queue::{JobId, Store as _};
@@ -34,7 +35,7 @@ async fn a_change_that_commits_late_is_not_skipped() {
     slow.run("SET vmafx.tenant_id = 'acme'; BEGIN").await;
     slow.run(&insert(late)).await;
     // This transaction starts later and commits earlier.
-    let early = store.submit(&whose, job("")).await.unwrap().id;
+    let early = store.submit(&whose, job(""), &TenantLimits::default()).await.unwrap().id;
 
     let held_back = store.changes(&whose, &start, 10).await.unwrap();
     assert_eq!(ids(&held_back), [], "the later one would hide the earlier one");
@@ -53,7 +54,7 @@ async fn a_reader_that_was_held_back_is_notified_again() {
     let slow = Raw::connect(database.dsn()).await;
     slow.run("SET vmafx.tenant_id = 'acme'; BEGIN").await;
     slow.run(&insert(JobId(uuid::Uuid::now_v7()))).await;
-    store.submit(&whose, job("")).await.unwrap();
+    store.submit(&whose, job(""), &TenantLimits::default()).await.unwrap();
     let mut notifications = store.notifications();
     store.changes(&whose, &start, 10).await.unwrap();
     slow.run("ROLLBACK").await;
@@ -89,7 +90,7 @@ async fn a_sample_that_commits_late_is_not_skipped() {
     let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
-    let who = store.register(&whose, node("n")).await.unwrap();
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     let sample = |job: u128| {
         format!(
             "INSERT INTO vmafx.samples (tenant_id, job_id, features, label, node_labels, created_at)
@@ -160,7 +161,7 @@ async fn an_open_transaction_of_somebody_else_delays_nothing(#[case] neighbour: 
     };
     let store = open(&store_database).await;
     let whose = tenant("acme");
-    let who = store.register(&whose, node("n")).await.unwrap();
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     let idle = Raw::connect(&dsn).await;
     idle.run(&format!("BEGIN; CREATE TABLE {table} ()")).await;
 
@@ -201,7 +202,7 @@ async fn a_controller_that_is_stopped_within_a_transaction_delays_the_feed_until
     frozen.until_frozen().await;
 
     let start = store.position(&whose).await.unwrap();
-    let id = store.submit(&whose, job("")).await.unwrap().id;
+    let id = store.submit(&whose, job(""), &TenantLimits::default()).await.unwrap().id;
     assert_eq!(
         ids(&store.changes(&whose, &start, 10).await.unwrap()),
         [],

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use vmafx_job::TenantLimits;
 use vmafx_queue::store::{Claim, Reported};
 use vmafx_queue::{Store as _, StoreError};
 use vmafx_testkit::wait;
@@ -20,24 +21,24 @@ async fn without_room_jobs_are_refused_and_their_ends_are_stored() {
     let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
-    let who = store.register(&whose, node("n")).await.unwrap();
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     for _ in 0..2 {
-        store.submit(&whose, job("cpu")).await.unwrap();
+        store.submit(&whose, job("cpu"), &TenantLimits::default()).await.unwrap();
     }
     let running = take(&*store, &whose, &who).await.unwrap().unwrap();
     let admin = Raw::connect(database.superuser_dsn()).await;
     admin.run(FULL).await;
 
-    let refused = store.submit(&whose, job("cpu")).await.unwrap_err();
+    let refused = store.submit(&whose, job("cpu"), &TenantLimits::default()).await.unwrap_err();
     assert!(matches!(&refused, StoreError::Full { .. }), "{refused:?}");
     assert!(store.is_full());
     store.ready().await.unwrap();
-    let claim = store.claim(&whose, &who, &["cpu".to_owned()], None).await.unwrap();
+    let claim = store.claim(&whose, &who, &["cpu".to_owned()], None, &TenantLimits::default()).await.unwrap();
     assert_eq!(claim, Claim::Nothing { next: None }, "no new work is begun");
     assert!(matches!(store.report(&whose, &who, done(&running)).await.unwrap(), Reported::Moved { .. }));
 
     admin.run("DROP TRIGGER no_room ON vmafx.jobs").await;
-    let accepted = async || store.submit(&whose, job("cpu")).await.is_ok();
+    let accepted = async || store.submit(&whose, job("cpu"), &TenantLimits::default()).await.is_ok();
     wait::until(Duration::from_secs(30), "the store to go on", accepted).await.unwrap();
     assert!(!store.is_full());
     assert!(take(&*store, &whose, &who).await.unwrap().is_some());

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rstest::rstest;
 use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
+use vmafx_job::TenantLimits;
 use vmafx_queue::postgres::{ConnectError, Options, PostgresStore, migrate};
 use vmafx_queue::{Store as _, StoreError};
 use vmafx_testkit::postgres::PostgresServer;
@@ -47,8 +48,9 @@ async fn many_may_migrate_at_once() {
 /// Takes back what the migrations after the third did.
 const UNDO_TO_VERSION_3: &str = "
 DROP INDEX vmafx.jobs_key;
+DROP TABLE vmafx.tenant_usage;
 ALTER TABLE vmafx.samples DROP COLUMN labelled_by;
-ALTER TABLE vmafx.jobs DROP COLUMN labelled_by, DROP COLUMN submitter, DROP COLUMN request_digest, DROP COLUMN cancel_cause;
+ALTER TABLE vmafx.jobs DROP COLUMN bytes, DROP COLUMN labelled_by, DROP COLUMN submitter, DROP COLUMN request_digest, DROP COLUMN cancel_cause;
 CREATE UNIQUE INDEX jobs_key ON vmafx.jobs (idempotency_key, tenant_id) WHERE idempotency_key IS NOT NULL;
 DROP TABLE vmafx.lives;
 ALTER TABLE vmafx.meta DROP COLUMN settled_xid, DROP COLUMN clock_shift;
@@ -62,7 +64,7 @@ DROP TABLE vmafx.node_faults";
 async fn an_older_schema_is_brought_up_to_date_with_all_that_is_in_it() {
     let database = database().await;
     let store = open(&database).await;
-    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+    let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
     let newest = raw.number("SELECT schema_version FROM vmafx.meta").await;
@@ -91,7 +93,7 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     ];
     let mut expected = Vec::new();
     for (reason, cause) in cases {
-        let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+        let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
         store.cancel(&tenant("acme"), id, CancelCause::Requested, reason).await.unwrap();
         expected.push((id, format!("cancelled: {reason}"), Some(cause)));
     }
@@ -125,7 +127,7 @@ async fn a_database_restored_into_a_younger_cluster_shows_its_jobs_and_ends_old_
     let database = database().await;
     let store = open(&database).await;
     let cursor = store.position(&tenant("acme")).await.unwrap();
-    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+    let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
     store.close().await;
     let raw = Raw::connect(database.dsn()).await;
     raw.run(

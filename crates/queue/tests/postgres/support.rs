@@ -6,6 +6,7 @@ use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls};
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
+use vmafx_job::TenantLimits;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::postgres::{Options, PostgresStore};
 use vmafx_queue::store::{Claim, Reported};
@@ -27,7 +28,7 @@ pub(crate) fn job(backend: &str) -> NewJob {
 }
 
 pub(crate) fn node(name: &str) -> NewNode {
-    let capability = Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() };
+    let capability = Capability { backends: vec!["cpu".into()], slots: 64, ..Capability::default() };
     NewNode { name: name.into(), capability, resource: None }
 }
 
@@ -70,16 +71,17 @@ impl Raw {
 }
 
 pub(crate) async fn take(store: &dyn Store, whose: &TenantId, who: &Credentials) -> StoreResult<Option<Job>> {
-    match store.claim(whose, who, &["cpu".to_owned()], None).await? {
+    match store.claim(whose, who, &["cpu".to_owned()], None, &TenantLimits::default()).await? {
         Claim::Job(job) => Ok(Some(*job)),
         Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => Ok(None),
+        other @ (Claim::NoFreeSlot | Claim::LimitReached) => panic!("{other:?}"),
         Claim::NoSession => panic!("a session was lost"),
     }
 }
 
 /// Submits, claims and reports one job.
 pub(crate) async fn cycle(store: &dyn Store, whose: &TenantId, who: &Credentials) -> JobId {
-    store.submit(whose, job("cpu")).await.unwrap();
+    store.submit(whose, job("cpu"), &TenantLimits::default()).await.unwrap();
     let taken = take(store, whose, who).await.unwrap().unwrap();
     assert!(matches!(store.report(whose, who, done(&taken)).await.unwrap(), Reported::Moved { .. }));
     taken.id

@@ -1,18 +1,19 @@
 //! Row-level security separates tenants, whatever a statement says.
 
+use vmafx_job::TenantLimits;
 use vmafx_queue::Store as _;
 
 use crate::support::{Raw, cycle, database, job, node, open, tenant};
 
-const TABLES: [&str; 6] =
-    ["jobs", "job_attempts", "node_faults", "node_sessions", "samples", "samples_removed"];
+const TABLES: [&str; 7] =
+    ["jobs", "job_attempts", "node_faults", "node_sessions", "samples", "samples_removed", "tenant_usage"];
 
 #[tokio::test]
 async fn the_role_of_the_store_sees_nothing_unless_it_says_for_whom() {
     let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
-    let who = store.register(&whose, node("n")).await.unwrap();
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     cycle(&*store, &whose, &who).await;
 
     let raw = Raw::connect(database.dsn()).await;
@@ -29,9 +30,9 @@ async fn the_role_of_the_store_sees_nothing_unless_it_says_for_whom() {
 async fn one_tenant_cannot_see_cancel_or_report_anothers_job_even_by_hand() {
     let database = database().await;
     let store = open(&database).await;
-    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
-    let who = store.register(&tenant("acme"), node("n")).await.unwrap();
-    store.claim(&tenant("acme"), &who, &[], None).await.unwrap();
+    let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
+    let who = store.register(&tenant("acme"), node("n"), &TenantLimits::default()).await.unwrap();
+    store.claim(&tenant("acme"), &who, &[], None, &TenantLimits::default()).await.unwrap();
     let before = store.job(&tenant("acme"), id).await.unwrap();
 
     let raw = Raw::connect(database.dsn()).await;
@@ -80,7 +81,7 @@ async fn the_tenant_of_one_transaction_is_not_that_of_the_next() {
         ..vmafx_queue::postgres::Options::new(database.dsn())
     };
     let store = vmafx_queue::postgres::PostgresStore::connect(options).await.unwrap();
-    let id = store.submit(&tenant("acme"), job("")).await.unwrap().id;
+    let id = store.submit(&tenant("acme"), job(""), &TenantLimits::default()).await.unwrap().id;
     for _ in 0..10 {
         store.sweep().await.unwrap();
         assert!(store.job(&tenant("acme"), id).await.unwrap().is_some());

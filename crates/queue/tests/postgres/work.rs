@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use vmafx_job::CancelCause;
+use vmafx_job::TenantLimits;
 use vmafx_queue::job::{Label, Labeller, Origin};
 use vmafx_queue::node::{Credentials, Heartbeat};
 use vmafx_queue::postgres::PostgresStore;
@@ -26,14 +27,17 @@ async fn no_two_controllers_hand_out_the_same_job_and_none_is_left() {
     for number in 0..300_usize {
         let (store, whose) = (stores[number % 2].clone(), whose.clone());
         let backend = ["", "cpu"][number / 2 % 2];
-        submitting.spawn(async move { store.submit(&whose, job(backend)).await.unwrap().id });
+        submitting.spawn(async move {
+            store.submit(&whose, job(backend), &TenantLimits::default()).await.unwrap().id
+        });
     }
     let all: BTreeSet<JobId> = submitting.join_all().await.into_iter().collect();
     let mut nodes = JoinSet::new();
     for number in 0..40 {
         let (store, whose) = (stores[number % 2].clone(), whose.clone());
         nodes.spawn(async move {
-            let who = store.register(&whose, node(&format!("n{number}"))).await.unwrap();
+            let who =
+                store.register(&whose, node(&format!("n{number}")), &TenantLimits::default()).await.unwrap();
             let mut taken = Vec::new();
             while let Some(job) = take(&*store, &whose, &who).await.unwrap() {
                 taken.push(job.id);
@@ -55,7 +59,8 @@ async fn a_claim_after_a_submission_never_finds_nothing() {
     for number in 0..24 {
         let (store, whose) = (stores[number % 2].clone(), whose.clone());
         callers.spawn(async move {
-            let who = store.register(&whose, node(&format!("n{number}"))).await.unwrap();
+            let who =
+                store.register(&whose, node(&format!("n{number}")), &TenantLimits::default()).await.unwrap();
             let mut taken = Vec::new();
             for _ in 0..25 {
                 taken.push(cycle(&*store, &whose, &who).await);
@@ -79,7 +84,7 @@ async fn one_value_that_the_server_refuses_costs_the_others_nothing() {
         let (store, whose) = (store.clone(), whose.clone());
         let mut new = job("cpu");
         new.origin = (number == 7).then(|| Origin { uid: noise.clone(), ..Origin::default() });
-        submitting.spawn(async move { store.submit(&whose, new).await.is_ok() });
+        submitting.spawn(async move { store.submit(&whose, new, &TenantLimits::default()).await.is_ok() });
     }
     let stored = submitting.join_all().await;
     assert_eq!(stored.iter().filter(|stored| **stored).count(), 19);
@@ -91,7 +96,7 @@ async fn a_character_that_the_server_has_not_is_replaced() {
     let database = database().await;
     let store = open(&database).await;
     let whose = tenant("acme");
-    let id = store.submit(&whose, NewJob { ..job("") }).await.unwrap().id;
+    let id = store.submit(&whose, NewJob { ..job("") }, &TenantLimits::default()).await.unwrap().id;
     let cancelled = store.cancel(&whose, id, CancelCause::Requested, "a\0b").await.unwrap().unwrap();
     assert_eq!(cancelled.job.error, "cancelled: a\u{fffd}b");
 }
@@ -106,7 +111,10 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
     let key = IdempotencyKey::new(name).unwrap();
     let new = NewJob { key: Some(key.clone()), ..job("cpu") };
     for deduplicated in [false, true] {
-        assert_eq!(store.submit(whose, new.clone()).await.unwrap().deduplicated, deduplicated);
+        assert_eq!(
+            store.submit(whose, new.clone(), &TenantLimits::default()).await.unwrap().deduplicated,
+            deduplicated
+        );
     }
     let taken = take(store, whose, who).await.unwrap().unwrap();
     store.heartbeat(whose, who, Heartbeat { running: vec![taken.id], progress: vec![] }).await.unwrap();
@@ -123,7 +131,7 @@ async fn day(store: &PostgresStore, whose: &TenantId, who: &Credentials, name: &
         )
         .await
         .unwrap();
-    let cancelled = store.submit(whose, job("cuda")).await.unwrap().id;
+    let cancelled = store.submit(whose, job("cuda"), &TenantLimits::default()).await.unwrap().id;
     store.cancel(whose, cancelled, CancelCause::Requested, "").await.unwrap();
     assert!(store.job(whose, cancelled).await.unwrap().is_some());
     store.jobs(whose, &Filter { ids: vec![cancelled], ..Filter::default() }, &FIRST).await.unwrap();
@@ -137,7 +145,7 @@ async fn behind_many_jobs_that_nobody_serves_everything_reads_a_handful_of_rows(
     // Sequential calls use one connection, so that every plan is made while the queue is empty.
     let store = open(&database).await;
     let whose = tenant("acme");
-    let who = store.register(&whose, node("n")).await.unwrap();
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     for number in 0..10 {
         day(&store, &whose, &who, &format!("early {number}")).await;
     }

@@ -1,6 +1,7 @@
 //! Closing a store.
 
 use futures::future::join_all;
+use vmafx_job::TenantLimits;
 use vmafx_queue::{Store as _, StoreError};
 
 use crate::fixture::{Fixture, job};
@@ -9,7 +10,7 @@ use crate::fixture::{Fixture, job};
 async fn what_was_acknowledged_before_the_end_is_there_and_the_rest_was_refused() {
     let fixture = Fixture::new();
     let store = fixture.open();
-    let submits = join_all((0..500).map(|_| store.submit(&fixture.tenant, job())));
+    let submits = join_all((0..500).map(|_| store.submit(&fixture.tenant, job(), &TenantLimits::DEFAULT)));
     let (answers, ()) = tokio::join!(submits, store.close());
     let mut kept = Vec::new();
     for answer in answers {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use vmafx_job::ScoreResult;
 use vmafx_job::ScoringRequest;
+use vmafx_job::TenantLimits;
 use vmafx_queue::job::Label;
 use vmafx_queue::node::{Capability, Credentials, NewNode, Report};
 use vmafx_queue::policy::Policy;
@@ -16,6 +17,19 @@ use vmafx_queue::{Job, JobId, NewJob, Store, TenantId};
 use crate::clock::TestClock;
 
 pub(crate) const RESERVE: u64 = 1 << 20;
+
+/// Takes back the migrations since version 6.
+pub(crate) const UNDO_TO_VERSION_6: &str = "
+DROP TABLE tenant_usage;
+ALTER TABLE jobs DROP COLUMN bytes;
+ALTER TABLE jobs DROP COLUMN labelled_by;
+ALTER TABLE samples DROP COLUMN labelled_by;
+DROP INDEX jobs_key;
+ALTER TABLE jobs DROP COLUMN submitter;
+ALTER TABLE jobs DROP COLUMN request_digest;
+CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
+DROP TABLE lives;
+PRAGMA user_version = 6";
 
 /// The directory, clock and tenant of a store.
 pub(crate) struct Fixture {
@@ -51,19 +65,21 @@ impl Fixture {
     }
 
     pub(crate) async fn submit(&self, store: &SqliteStore) -> JobId {
-        store.submit(&self.tenant, job()).await.unwrap().id
+        store.submit(&self.tenant, job(), &TenantLimits::default()).await.unwrap().id
     }
 
     pub(crate) async fn register(&self, store: &SqliteStore) -> Credentials {
-        let capability = Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() };
+        let capability = Capability { backends: vec!["cpu".into()], slots: 1000, ..Capability::default() };
         let node = NewNode { name: "n".into(), capability, resource: None };
-        store.register(&self.tenant, node).await.unwrap()
+        store.register(&self.tenant, node, &TenantLimits::default()).await.unwrap()
     }
 
     pub(crate) async fn claim(&self, store: &SqliteStore, node: &Credentials) -> Option<Job> {
-        match store.claim(&self.tenant, node, &["cpu".into()], None).await.unwrap() {
+        match store.claim(&self.tenant, node, &["cpu".into()], None, &TenantLimits::default()).await.unwrap()
+        {
             Claim::Job(job) => Some(*job),
             Claim::Nothing { .. } | Claim::PassedOver { .. } | Claim::Quarantined { .. } => None,
+            other @ (Claim::NoFreeSlot | Claim::LimitReached) => panic!("{other:?}"),
             Claim::NoSession => panic!("the session is gone"),
         }
     }

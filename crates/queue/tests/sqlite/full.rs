@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vmafx_job::CancelCause;
+use vmafx_job::TenantLimits;
 use vmafx_queue::policy::Policy;
 use vmafx_queue::sqlite::{Options, SqliteStore};
 use vmafx_queue::store::Reported;
@@ -28,7 +29,7 @@ fn open(fixture: &Fixture, volume: &Path) -> SqliteStore {
 /// Submits until the store refuses.
 async fn submit_until_refused(fixture: &Fixture, store: &SqliteStore) -> StoreError {
     for _ in 0..20_000 {
-        if let Err(error) = store.submit(&fixture.tenant, job()).await {
+        if let Err(error) = store.submit(&fixture.tenant, job(), &TenantLimits::default()).await {
             return error;
         }
     }
@@ -53,7 +54,7 @@ async fn on_a_small_volume() {
     let store = open(&fixture, volume.path());
     assert!(store.is_full());
     store.ready().await.unwrap();
-    let refused = store.submit(&fixture.tenant, job()).await.unwrap_err();
+    let refused = store.submit(&fixture.tenant, job(), &TenantLimits::default()).await.unwrap_err();
     assert!(matches!(&refused, StoreError::Full { .. }), "{refused:?}");
     assert!(refused.to_string().starts_with("the store is full: free space on its volume"), "{refused}");
     assert_eq!(fixture.claim(&store, &node).await, None, "no new work is begun");
@@ -64,7 +65,7 @@ async fn on_a_small_volume() {
     store.sweep().await.unwrap();
 
     drop(ballast);
-    let accepted = async || store.submit(&fixture.tenant, job()).await.is_ok();
+    let accepted = async || store.submit(&fixture.tenant, job(), &TenantLimits::default()).await.is_ok();
     wait::until(Duration::from_secs(30), "the store to go on", accepted).await.unwrap();
     assert!(!store.is_full());
     let running = fixture.claim(&store, &node).await.unwrap();

@@ -7,7 +7,7 @@ use vmafx_job::CancelCause;
 use vmafx_queue::Store as _;
 use vmafx_queue::sqlite::OpenError;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, UNDO_TO_VERSION_6};
 
 #[tokio::test]
 async fn a_second_store_on_one_file_is_refused_and_told_who_has_it() {
@@ -53,15 +53,8 @@ async fn the_file_and_a_directory_that_is_made_are_for_its_owner_only() {
     }
 }
 
-/// Takes back all migrations but the first.
+/// Takes back all migrations but the first, after [`UNDO_TO_VERSION_6`].
 const UNDO_TO_VERSION_1: &str = "
-ALTER TABLE jobs DROP COLUMN labelled_by;
-ALTER TABLE samples DROP COLUMN labelled_by;
-DROP INDEX jobs_key;
-ALTER TABLE jobs DROP COLUMN submitter;
-ALTER TABLE jobs DROP COLUMN request_digest;
-CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
-DROP TABLE lives;
 ALTER TABLE jobs DROP COLUMN cancel_cause;
 ALTER TABLE jobs DROP COLUMN lease_pull;
 ALTER TABLE jobs DROP COLUMN next_spec;
@@ -97,6 +90,7 @@ async fn jobs_cancelled_before_causes_were_stored_get_the_cause_of_their_text() 
     }
     store.close().await;
     let change = rusqlite::Connection::open(fixture.file()).unwrap();
+    change.execute_batch(UNDO_TO_VERSION_6).unwrap();
     change.execute_batch(UNDO_TO_VERSION_1).unwrap();
     drop(change);
     let store = fixture.open();
@@ -114,7 +108,8 @@ async fn a_newer_schema_is_left_alone() {
     change.pragma_update(None, "user_version", 99).unwrap();
     drop(change);
     let error = fixture.try_open(fixture.file()).unwrap_err().to_string();
-    assert!(error.contains("has version 99, this program supports 9: start the newer program"), "{error}");
+    assert!(error.contains("has version 99, this program supports "), "{error}");
+    assert!(error.contains(": start the newer program"), "{error}");
 }
 
 #[tokio::test]

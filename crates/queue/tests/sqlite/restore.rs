@@ -9,7 +9,7 @@ use vmafx_queue::sqlite::{BackupError, SqliteStore, back_up, restore};
 use vmafx_queue::store::Reported;
 use vmafx_queue::{JobId, Store as _, StoreError};
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, UNDO_TO_VERSION_6};
 
 /// The jobs that changed after a cursor; `None` when the store refuses it.
 async fn changed(fixture: &Fixture, store: &SqliteStore, cursor: &str) -> Option<Vec<JobId>> {
@@ -117,13 +117,7 @@ async fn a_cursor_of_an_earlier_version_is_good_until_the_first_opening_by_this_
     let id = fixture.submit(&store).await;
     store.close().await;
     let file = rusqlite::Connection::open(fixture.file()).unwrap();
-    file.execute_batch(
-        "ALTER TABLE jobs DROP COLUMN labelled_by; ALTER TABLE samples DROP COLUMN labelled_by;
-         DROP INDEX jobs_key; ALTER TABLE jobs DROP COLUMN submitter; ALTER TABLE jobs DROP COLUMN request_digest;
-         CREATE UNIQUE INDEX jobs_key ON jobs (tenant, key) WHERE key IS NOT NULL;
-         DROP TABLE lives; PRAGMA user_version = 6",
-    )
-    .unwrap();
+    file.execute_batch(UNDO_TO_VERSION_6).unwrap();
     let name: String = file.query_row("SELECT id FROM store", [], |row| row.get(0)).unwrap();
     drop(file);
     let store = fixture.open();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use vmafx_job::ScoreResult;
-use vmafx_job::ScoringRequest;
+use vmafx_job::{ScoringRequest, TenantLimits};
 use vmafx_queue::job::{Label, Labeller, Origin};
 use vmafx_queue::node::{Capability, NewNode};
 use vmafx_queue::store::{Filter, LabelTarget, Page};
@@ -55,6 +55,11 @@ pub(crate) fn job() -> JobBuilder {
         },
         ..NewJob::default()
     })
+}
+
+/// What the job counts against the limit of stored bytes before it has a result.
+pub(crate) fn size(job: &JobBuilder) -> u64 {
+    TenantLimits::JOB_BYTES + serde_json::to_string(&job.0.scoring).unwrap().len() as u64
 }
 
 #[derive(Clone, Debug)]
@@ -112,11 +117,11 @@ impl JobBuilder {
     }
 }
 
-/// A node that serves `cpu` with one slot.
+/// A node that serves `cpu`, with more slots than a test needs.
 pub(crate) fn node(name: &str) -> NodeBuilder {
     NodeBuilder(NewNode {
         name: name.into(),
-        capability: Capability { backends: vec!["cpu".into()], slots: 1, ..Capability::default() },
+        capability: Capability { backends: vec!["cpu".into()], slots: 4096, ..Capability::default() },
         resource: None,
     })
 }

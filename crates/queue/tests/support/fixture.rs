@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::{Attempt, JobUpdate, Labeller};
 use vmafx_queue::node::Heartbeat;
@@ -27,6 +27,7 @@ pub(crate) struct Fixture {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: TestClock,
     pub(crate) tenant: TenantId,
+    pub(crate) limits: TenantLimits,
     setup: StoreSetup,
 }
 
@@ -43,7 +44,13 @@ impl Fixture {
     pub(crate) async fn with(kind: StoreKind, policy: Policy) -> Self {
         let clock = TestClock::default();
         let setup = StoreSetup::new(kind, policy, clock.clone()).await;
-        let fixture = Self { store: setup.open().await, clock, tenant: tenant("acme"), setup };
+        let fixture = Self {
+            store: setup.open().await,
+            clock,
+            tenant: tenant("acme"),
+            limits: TenantLimits::default(),
+            setup,
+        };
         fixture.sweep().await;
         fixture
     }
@@ -64,6 +71,11 @@ impl Fixture {
         Self { tenant: tenant(name), ..self.clone() }
     }
 
+    /// The same store with other limits of the tenant.
+    pub(crate) fn limited(&self, limits: TenantLimits) -> Self {
+        Self { limits, ..self.clone() }
+    }
+
     pub(crate) fn policy(&self) -> Policy {
         self.setup.policy
     }
@@ -77,7 +89,7 @@ impl Fixture {
     }
 
     pub(crate) async fn submitted(&self, job: JobBuilder) -> Submitted {
-        self.store.submit(&self.tenant, job.0).await.unwrap()
+        self.store.submit(&self.tenant, job.0, &self.limits).await.unwrap()
     }
 
     pub(crate) async fn submit(&self, job: JobBuilder) -> JobId {
@@ -117,7 +129,7 @@ impl Fixture {
     }
 
     pub(crate) async fn updated(&self, id: JobId, update: JobUpdate) -> Updated {
-        self.store.update(&self.tenant, id, update).await.unwrap().unwrap()
+        self.store.update(&self.tenant, id, update, &self.limits).await.unwrap().unwrap()
     }
 
     pub(crate) async fn label(&self, id: JobId, value: f64) -> Labelled {
@@ -134,7 +146,7 @@ impl Fixture {
     }
 
     pub(crate) async fn register(&self, new: NodeBuilder) -> TestNode {
-        let who = self.store.register(&self.tenant, new.0.clone()).await.unwrap();
+        let who = self.store.register(&self.tenant, new.0.clone(), &self.limits).await.unwrap();
         TestNode { queue: self.clone(), who, backends: new.0.capability.backends }
     }
 

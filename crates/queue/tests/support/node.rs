@@ -67,13 +67,21 @@ impl TestNode {
     }
 
     pub(crate) async fn claim(&self) -> Claim {
-        self.queue.store.claim(&self.queue.tenant, &self.who, &self.backends, None).await.unwrap()
+        self.queue
+            .store
+            .claim(&self.queue.tenant, &self.who, &self.backends, None, &self.queue.limits)
+            .await
+            .unwrap()
     }
 
     /// Claims a job for a pull; panics if there is none.
     pub(crate) async fn take_for(&self, pull: PullId) -> Job {
         let store = &self.queue.store;
-        match store.claim(&self.queue.tenant, &self.who, &self.backends, Some(pull)).await.unwrap() {
+        match store
+            .claim(&self.queue.tenant, &self.who, &self.backends, Some(pull), &self.queue.limits)
+            .await
+            .unwrap()
+        {
             Claim::Job(job) => *job,
             other => panic!("a job was expected, not {other:?}"),
         }

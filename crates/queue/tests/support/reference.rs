@@ -16,6 +16,7 @@
 mod clock;
 mod faults;
 mod jobs;
+mod limits;
 mod nodes;
 mod readers;
 mod store;

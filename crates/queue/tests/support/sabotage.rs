@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 use tokio::task::yield_now;
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 use vmafx_queue::job::{Attempt, JobUpdate, Label, Labeller};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report};
 use vmafx_queue::notification::Notification;
@@ -55,6 +55,10 @@ pub(crate) enum Broken {
     LostPulls,
     /// A change of a running job takes effect while it runs.
     Updates,
+    /// No tenant has limits.
+    Limits,
+    /// A node may hold more jobs than it has slots.
+    Slots,
     /// Submissions and claims read first and write later, so that concurrent calls interfere.
     Atomicity,
 }
@@ -96,14 +100,30 @@ impl Sabotage {
         }
     }
 
-    async fn submit_in_two_steps(&self, tenant: &TenantId, mut job: NewJob) -> StoreResult<Submitted> {
+    fn limits(&self, limits: &TenantLimits) -> TenantLimits {
+        let unlimited = TenantLimits {
+            pending_jobs: u64::MAX,
+            running_jobs: u64::MAX,
+            stored_bytes: u64::MAX,
+            nodes: u64::MAX,
+            ..*limits
+        };
+        if self.broken == Broken::Limits { unlimited } else { *limits }
+    }
+
+    async fn submit_in_two_steps(
+        &self,
+        tenant: &TenantId,
+        mut job: NewJob,
+        limits: &TenantLimits,
+    ) -> StoreResult<Submitted> {
         let key = job.key.take();
         let known = key.as_ref().and_then(|key| self.keys.lock().unwrap().get(key).copied());
         if let Some(id) = known {
             return Ok(Submitted { id, deduplicated: true });
         }
         yield_now().await;
-        let submitted = self.inner.submit(tenant, job).await?;
+        let submitted = self.inner.submit(tenant, job, &self.limits(limits)).await?;
         self.keys.lock().unwrap().extend(key.map(|key| (key, submitted.id)));
         Ok(submitted)
     }
@@ -114,13 +134,14 @@ impl Sabotage {
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim> {
         let meanwhile = self.claiming.fetch_add(1, Ordering::SeqCst) > 0;
         yield_now().await;
         let last = self.claimed.lock().unwrap().clone().filter(|_| meanwhile);
         let claim = match last {
             Some(job) => Claim::Job(Box::new(job)),
-            None => self.inner.claim(tenant, node, backends, pull).await?,
+            None => self.inner.claim(tenant, node, backends, pull, &self.limits(limits)).await?,
         };
         self.claiming.fetch_sub(1, Ordering::SeqCst);
         if let Claim::Job(job) = &claim {
@@ -132,16 +153,21 @@ impl Sabotage {
 
 #[async_trait]
 impl Store for Sabotage {
-    async fn submit(&self, tenant: &TenantId, mut job: NewJob) -> StoreResult<Submitted> {
+    async fn submit(
+        &self,
+        tenant: &TenantId,
+        mut job: NewJob,
+        limits: &TenantLimits,
+    ) -> StoreResult<Submitted> {
         match self.broken {
-            Broken::Atomicity => return self.submit_in_two_steps(tenant, job).await,
+            Broken::Atomicity => return self.submit_in_two_steps(tenant, job, limits).await,
             Broken::ClaimOrder => job.priority = 0,
             Broken::Idempotency => job.key = None,
             Broken::KeyOwner => job.submitter.clear(),
             Broken::LostLimit => job.max_lost_attempts = job.max_lost_attempts.map(|limit| limit + 1),
             _ => {}
         }
-        match self.inner.submit(tenant, job).await {
+        match self.inner.submit(tenant, job, &self.limits(limits)).await {
             Err(StoreError::KeyReused { job }) if self.broken == Broken::KeyDigest => {
                 Ok(Submitted { id: job, deduplicated: true })
             }
@@ -171,8 +197,14 @@ impl Store for Sabotage {
         self.inner.cancel(tenant, id, cause, reason).await
     }
 
-    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
-        let updated = self.inner.update(tenant, id, update).await?;
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>> {
+        let updated = self.inner.update(tenant, id, update, &self.limits(limits)).await?;
         Ok(updated.map(|mut updated| {
             if self.broken == Broken::Updates
                 && let Some(next) = updated.job.next_scoring.take()
@@ -193,8 +225,16 @@ impl Store for Sabotage {
         self.inner.label(tenant, target, label, by).await
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
-        self.inner.register(tenant, node).await
+    async fn register(
+        &self,
+        tenant: &TenantId,
+        mut node: NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials> {
+        if self.broken == Broken::Slots {
+            node.capability.slots = u32::MAX;
+        }
+        self.inner.register(tenant, node, &self.limits(limits)).await
     }
 
     async fn register_as(
@@ -224,11 +264,12 @@ impl Store for Sabotage {
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim> {
         if self.broken == Broken::Atomicity {
-            return self.claim_in_two_steps(tenant, node, backends, pull).await;
+            return self.claim_in_two_steps(tenant, node, backends, pull, limits).await;
         }
-        let claim = self.inner.claim(tenant, node, backends, pull).await?;
+        let claim = self.inner.claim(tenant, node, backends, pull, &self.limits(limits)).await?;
         if let Claim::Job(job) = &claim {
             self.holders.lock().unwrap().insert(job.id, node.clone());
         }

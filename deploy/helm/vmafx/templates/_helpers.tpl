@@ -261,6 +261,12 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- end }}
 - { name: VMAFX_STORE_LEASE_TTL, value: {{ $controller.store.leaseTTL | quote }} }
 - { name: VMAFX_STORE_SESSION_TTL, value: {{ $controller.store.sessionTTL | quote }} }
+{{- range $name, $variable := dict "pendingJobs" "PENDING_JOBS" "runningJobs" "RUNNING_JOBS" "storedBytes" "STORED_BYTES" "nodes" "NODES" "streams" "STREAMS" "streamsPerIdentity" "STREAMS_PER_IDENTITY" "writerPriority" "WRITER_PRIORITY" }}
+{{- $limit := index $controller.limits $name }}
+{{- if not (kindIs "invalid" $limit) }}
+- { name: VMAFX_LIMITS_{{ $variable }}, value: {{ int64 $limit | quote }} }
+{{- end }}
+{{- end }}
 - { name: VMAFX_STORE_SWEEP_INTERVAL, value: {{ $controller.store.sweepInterval | quote }} }
 - { name: VMAFX_STORE_BACKOFF_BASE, value: {{ $controller.store.backoffBase | quote }} }
 - { name: VMAFX_STORE_BACKOFF_MAX, value: {{ $controller.store.backoffMax | quote }} }

@@ -31,6 +31,7 @@ fn reason(reason: WaitReason) -> wire::WaitReason {
         WaitReason::Busy => wire::WaitReason::Busy,
         WaitReason::Ready => wire::WaitReason::Ready,
         WaitReason::Quarantined => wire::WaitReason::Quarantined,
+        WaitReason::TenantLimit => wire::WaitReason::TenantLimit,
     }
 }
 

@@ -94,7 +94,7 @@ impl Operation {
             .refuses(400, "The request is invalid.")
             .refuses(401, "The token is missing or invalid.")
             .refuses(403, "The caller lacks a role, or a clip is outside the scoring roots.")
-            .refuses(429, "Too many streams are open.")
+            .refuses(429, "A limit of the tenant is reached, or too many streams are open.")
             .refuses(503, "The controller is shutting down.")
             .refuses(507, "The store is full.");
         Value::Object(all.document)

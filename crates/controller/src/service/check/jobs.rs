@@ -13,6 +13,7 @@ use super::text::{abbreviated, at_most, identifier, origin};
 use super::{
     DEFAULT_PAGE_SIZE, MAX_DEADLINE_SECONDS, MAX_JOB_IDS, MAX_LABELS, MAX_LOST_ATTEMPTS, MAX_PAGE_SIZE,
 };
+use crate::identity::{Role, Roles};
 use crate::refusal::Refusal;
 use crate::service::request::{
     GroundTruth, JobFilter, LabelScale, ListJobs, StreamSamples, SubmitJob, UpdateJob,
@@ -83,6 +84,19 @@ pub(in crate::service) fn same_comparison(
             "cannot be changed; cancel this job and submit a new one",
         )),
     }
+}
+
+/// Admins may give any priority; everybody else up to `max`, and with a minus sign down to it.
+pub(in crate::service) fn priority(roles: Roles, priority: i32, max: i32) -> Result<(), Refusal> {
+    if roles.intersects(Roles::of(&[Role::Admin])) || (-max..=max).contains(&priority) {
+        return Ok(());
+    }
+    let problem = format!(
+        "must be between {} and {max} (VMAFX_LIMITS_WRITER_PRIORITY), unless the caller has the role {}",
+        -max,
+        Role::Admin.name()
+    );
+    Err(Refusal::invalid("priority", problem))
 }
 
 fn lost_attempts(limit: Option<u32>) -> Result<(), Refusal> {
@@ -247,6 +261,26 @@ mod tests {
     #[case::scoring(UpdateJob { scoring: Some(ScoringRequest::default()), ..UpdateJob::default() }, "scoring.reference: is required")]
     fn an_update_follows_the_rules_of_a_submission(#[case] asked: UpdateJob, #[case] expected: &str) {
         assert_eq!(update(asked).unwrap_err().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::writer(&[Role::Writer], 1000, true)]
+    #[case::lowest(&[Role::Writer], -1000, true)]
+    #[case::too_high(&[Role::Writer], 1001, false)]
+    #[case::too_low(&[Role::Writer, Role::Node], i32::MIN, false)]
+    #[case::admin(&[Role::Writer, Role::Admin], i32::MAX, true)]
+    fn only_an_admin_gives_a_priority_beyond_the_range(
+        #[case] roles: &[Role],
+        #[case] asked: i32,
+        #[case] good: bool,
+    ) {
+        let checked = priority(Roles::of(roles), asked, 1000);
+        let refused = "priority: must be between -1000 and 1000 (VMAFX_LIMITS_WRITER_PRIORITY), unless the caller has the \
+                       role vmafx:admin";
+        assert_eq!(
+            checked.map_err(|refusal| refusal.to_string()),
+            if good { Ok(()) } else { Err(refused.into()) }
+        );
     }
 
     #[test]

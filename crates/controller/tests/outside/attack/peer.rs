@@ -30,7 +30,7 @@ pub(super) fn raise_descriptor_limit() {
     setrlimit(Resource::Nofile, limit).unwrap();
 }
 
-pub(super) fn resident_bytes(pid: u32) -> u64 {
+pub(crate) fn resident_bytes(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024

@@ -8,9 +8,9 @@ use crate::idempotency::RequestDigest;
 
 pub(super) const INSERT: &str = "INSERT INTO jobs (id, tenant, state, ready, backend, priority, \
      created_at, seq, revision, attempt, lost_attempts, max_lost_attempts, updated_at, deadline_at, failure_reason, label, error, key, \
-     origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest, labelled_by) \
+     origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest, labelled_by, bytes) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?7, ?11, ?12, ?13, '', ?14, ?15, ?16, ?17, \
-     ?18, ?19, ?20, ?21, ?22)";
+     ?18, ?19, ?20, ?21, ?22, ?23)";
 
 /// Inserts a row with its submitter and, if it has a key, the digest of its request. Returns its row number.
 pub(in super::super) fn insert(
@@ -43,5 +43,6 @@ pub(in super::super) fn insert(
         submitter,
         digest,
         row.labelled_by,
+        i64::try_from(row.usage.bytes).unwrap_or(i64::MAX),
     ])
 }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use uuid::Uuid;
 
 use super::super::exact::ExactFloat;
+use super::super::usage::JobUsage;
 use super::{JobRow, StoredLease, StoredResult};
 use crate::clock::Timestamp;
 use crate::ids::{IdempotencyKey, JobId, PullId, SessionId, TenantId};
@@ -18,7 +19,7 @@ macro_rules! columns {
          max_lost_attempts, updated_at, started_at, finished_at, available_at, deadline_at, lease_session, \
          lease_expires_at, failure_reason, label, score, features, details, node, error, key, origin_cluster, \
          origin_namespace, origin_name, origin_uid, spec, cancel_cause, failed_attempt, failed_node, failed_reason, \
-         failed_error, avoid_node, avoid_until, lease_pull, next_spec, labelled_by"
+         failed_error, avoid_node, avoid_until, lease_pull, next_spec, labelled_by, bytes"
     };
 }
 
@@ -91,11 +92,13 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
         }
         None => None,
     };
+    let state = state(row, 3)?;
+    let bytes = row.get::<_, i64>(43)?.unsigned_abs();
     Ok(JobRow {
         number: row.get(0)?,
         id: JobId(Uuid::from_bytes(row.get(1)?)),
         tenant: tenant_in(row, 2)?,
-        state: state(row, 3)?,
+        state,
         ready: row.get(4)?,
         backend: row.get(5)?,
         priority: row.get(6)?,
@@ -127,6 +130,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Jo
         },
         next_spec: row.get(41)?,
         labelled_by: row.get(42)?,
+        usage: JobUsage { is_pending: state == State::Pending, bytes },
     })
 }
 

@@ -11,7 +11,8 @@ pub(super) const UPDATE: &str = "UPDATE jobs SET state = ?2, ready = ?3, seq = ?
      lease_expires_at = ?13, failure_reason = ?14, label = ?15, score = ?16, features = ?17, \
      details = ?18, node = ?19, error = ?20, cancel_cause = ?21, failed_attempt = ?22, \
      failed_node = ?23, failed_reason = ?24, failed_error = ?25, avoid_node = ?26, avoid_until = ?27, \
-     lease_pull = ?28, priority = ?29, max_lost_attempts = ?30, deadline_at = ?31, spec = ?32, next_spec = ?33, labelled_by = ?34 \
+     lease_pull = ?28, priority = ?29, max_lost_attempts = ?30, deadline_at = ?31, spec = ?32, next_spec = ?33, labelled_by = ?34, \
+     bytes = ?35 \
      WHERE number = ?1";
 
 /// Stores every column that can change after the insertion.
@@ -52,6 +53,7 @@ pub(in super::super) fn save(connection: &Connection, row: &JobRow) -> rusqlite:
         row.spec,
         row.next_spec,
         row.labelled_by,
+        i64::try_from(row.usage.bytes).unwrap_or(i64::MAX),
     ])?;
     Ok(())
 }

@@ -89,10 +89,12 @@ impl Writer {
                 self.reserve.stored_new();
             }
             lock(&self.live).commit();
+            self.state.usage.commit();
             self.state.pending.notify(&self.notifier);
         } else {
             self.roll_back();
             lock(&self.live).roll_back();
+            self.state.usage.roll_back();
             self.state.pending.clear();
             self.state.counters = before;
         }
@@ -118,6 +120,7 @@ impl Writer {
                 .prepare_cached("UPDATE store SET job_seq = ?1, sample_seq = ?2")?
                 .execute([now.job_seq, now.sample_seq])?;
         }
+        self.state.usage.store(&self.connection)?;
         execute(&self.connection, "COMMIT")
     }
 

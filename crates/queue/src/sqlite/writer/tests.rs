@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::{BatchPacing, Handle, Writer};
+use crate::StoreResult;
 use crate::clock::{Clock as _, SystemClock};
 use crate::ids::TenantId;
 use crate::job::NewJob;
@@ -16,9 +17,10 @@ use crate::policy::Policy;
 use crate::sqlite::space::Reserve;
 use crate::sqlite::submit::SubmitOutcome;
 use crate::sqlite::unit_of_work::{UnitOfWork, WriterState};
+use crate::sqlite::usage::UsageLedger;
 use crate::sqlite::{open, startup, submit};
 use crate::store::Submitted;
-use crate::{StoreError, StoreResult};
+use vmafx_job::TenantLimits;
 
 struct Fixture {
     _directory: TempDir,
@@ -35,7 +37,7 @@ fn fixture() -> Fixture {
     let writer = Handle::start(Writer {
         connection: opened.connection,
         live: Arc::new(Mutex::default()),
-        state: WriterState::new(counters),
+        state: WriterState::new(counters, UsageLedger::default()),
         pacing: BatchPacing::default(),
         policy: Policy::default(),
         clock,
@@ -54,9 +56,9 @@ fn tenant() -> TenantId {
 /// A submission. A limit of 0 violates a CHECK of the jobs table.
 fn submission(limit: u32) -> impl FnMut(&mut UnitOfWork<'_>) -> StoreResult<Submitted> + Send + 'static {
     let job = NewJob { max_lost_attempts: Some(limit), ..NewJob::default() };
-    move |tx| match submit::submit(tx, &tenant(), &job, "{}")? {
+    move |tx| match submit::submit(tx, &tenant(), &job, "{}", &TenantLimits::default())? {
         SubmitOutcome::Submitted(submitted) => Ok(submitted),
-        SubmitOutcome::KeyReused(job) => Err(StoreError::KeyReused { job }),
+        SubmitOutcome::Refused(refused) => Err(refused),
     }
 }
 

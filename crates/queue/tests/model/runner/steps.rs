@@ -2,22 +2,25 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
 use vmafx_job::CancelCause;
 use vmafx_queue::clock::Clock as _;
 use vmafx_queue::job::Labeller;
-use vmafx_queue::node::Heartbeat;
+use vmafx_queue::node::{Credentials, Heartbeat, SessionToken};
 use vmafx_queue::store::{LabelTarget, Retention, Submitted};
-use vmafx_queue::{JobId, StoreError, StoreResult};
+use vmafx_queue::{JobId, SessionId, StoreError, StoreResult};
 
+use super::super::answer::Refused;
 use super::values::{SUBMITTERS, change, list_query, registration, submission};
 use super::{Mismatch, Runner};
 use crate::model::op::{CredentialFault, JobChoice, Op};
 use crate::support::build::{by_key, percent};
 
-/// A reused key is an answer.
-fn submit_outcome(answer: StoreResult<Submitted>) -> Result<Submitted, JobId> {
+/// A refusal is an answer.
+fn outcome<T>(answer: StoreResult<T>) -> Result<T, Refused> {
     answer.map_err(|error| match error {
-        StoreError::KeyReused { job } => job,
+        StoreError::KeyReused { job } => Refused::KeyReused(job),
+        StoreError::LimitReached { limit, max } => Refused::LimitReached(limit, max),
         other => panic!("{other:?}"),
     })
 }
@@ -60,12 +63,19 @@ impl Runner {
 
     async fn submit(&mut self, tenant: usize, op: &Op) -> Result<(), Mismatch> {
         let (whose, new) = (self.tenants[tenant].clone(), submission(op));
-        let answer = submit_outcome(self.store.submit(&whose, new.0.clone()).await);
-        let (Ok(Submitted { id, .. }) | Err(id)) = answer;
-        if !self.jobs.iter().any(|(_, known)| *known == id) {
+        let answer = outcome(self.store.submit(&whose, new.0.clone(), &self.limits).await);
+        let id = match answer {
+            Ok(Submitted { id, .. }) | Err(Refused::KeyReused(id)) => Some(id),
+            Err(Refused::LimitReached(..)) => None,
+        };
+        if let Some(id) = id
+            && !self.jobs.iter().any(|(_, known)| *known == id)
+        {
             self.jobs.push((tenant, id));
         }
-        let model = submit_outcome(self.model.submit(self.now(), &whose, new.0, id));
+        let (now, limits) = (self.now(), self.limits);
+        let id = id.unwrap_or(JobId(Uuid::nil()));
+        let model = outcome(self.model.submit(now, &whose, new.0, id, &limits));
         self.compare(answer, model)
     }
 
@@ -97,15 +107,21 @@ impl Runner {
     }
 
     pub(super) async fn step(&mut self, op: &Op) -> Result<(), Mismatch> {
-        let (store, now) = (self.store.clone(), self.now());
+        let (store, now, limits) = (self.store.clone(), self.now(), self.limits);
         match op {
             Op::Submit { tenant, .. } => self.submit(usize::from(*tenant), op).await,
             Op::Register { tenant, .. } => {
                 let (whose, new) = (usize::from(*tenant), registration(op));
-                let who = store.register(&self.tenants[whose], new.0.clone()).await.unwrap();
-                self.model.register(now, &self.tenants[whose].clone(), new.0.clone(), &who);
-                self.nodes.push((whose, who, new.0.capability.backends));
-                Ok(())
+                let answer = outcome(store.register(&self.tenants[whose], new.0.clone(), &limits).await);
+                let nobody =
+                    Credentials { session: SessionId(Uuid::nil()), token: SessionToken(String::new()) };
+                let who = answer.clone().unwrap_or(nobody);
+                let model =
+                    self.model.register(now, &self.tenants[whose].clone(), new.0.clone(), &who, &limits);
+                if answer.is_ok() {
+                    self.nodes.push((whose, who, new.0.capability.backends));
+                }
+                self.compare(answer.map(drop), outcome(model))
             }
             Op::Heartbeat { node, fault, .. }
             | Op::Claim { node, fault }
@@ -129,8 +145,8 @@ impl Runner {
             Op::Update { tenant, job, .. } => {
                 let (whose, id) = (self.tenants[usize::from(*tenant)].clone(), self.pick(*job, None));
                 let update = change(op, self.model.job(&whose, id).as_ref());
-                let model = self.model.update(now, &whose, id, update.clone());
-                self.compare(store.update(&whose, id, update).await.unwrap(), model)
+                let model = outcome(self.model.update(now, &whose, id, update.clone(), &limits)).unwrap();
+                self.compare(store.update(&whose, id, update, &limits).await.unwrap(), model)
             }
             Op::Label { tenant, .. } => self.label(usize::from(*tenant), op).await,
             Op::Look { tenant, job } => {

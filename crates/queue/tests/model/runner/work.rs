@@ -21,7 +21,7 @@ const REASONS: [FailureReason; 6] = [
 
 impl Runner {
     pub(super) async fn node_step(&mut self, op: &Op, it: Caller) -> Result<(), Mismatch> {
-        let (store, now) = (self.store.clone(), self.now());
+        let (store, now, limits) = (self.store.clone(), self.now(), self.limits);
         match op {
             Op::Heartbeat { named, progress, .. } => {
                 let mut running: Vec<_> = named.iter().map(|pick| self.pick(*pick, Some(it.index))).collect();
@@ -37,8 +37,11 @@ impl Runner {
                 self.compare(store.heartbeat(&it.whose, &it.who, heartbeat).await.unwrap(), model)
             }
             Op::Claim { .. } => {
-                let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
-                self.compare(store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap(), model)
+                let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None, &limits);
+                self.compare(
+                    store.claim(&it.whose, &it.who, &it.backends, None, &limits).await.unwrap(),
+                    model,
+                )
             }
             Op::Report { job, attempt, score: value, reason, .. } => {
                 let job = self.pick(*job, Some(it.index));
@@ -55,8 +58,8 @@ impl Runner {
                 }
                 let now = self.now();
                 for _ in 0..*count {
-                    let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None);
-                    let claim = store.claim(&it.whose, &it.who, &it.backends, None).await.unwrap();
+                    let model = self.model.claim(now, &it.whose, &it.who, &it.backends, None, &limits);
+                    let claim = store.claim(&it.whose, &it.who, &it.backends, None, &limits).await.unwrap();
                     self.compare(claim, model.clone())?;
                     let Claim::Job(job) = model else { break };
                     let result = Err((REASONS[usize::from(*reason)], "no score".to_owned()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use vmafx_job::CancelCause;
-use vmafx_job::FailureReason;
+use vmafx_job::{FailureReason, TenantLimit, TenantLimits};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::{Attempt, DeadlineUpdate, JobUpdate, Label, Labeller};
 use vmafx_queue::outcome::AttemptOutcome;
@@ -13,6 +13,7 @@ use vmafx_queue::store::{Cancelled, Filter, LabelTarget, Labelled, Page, Submitt
 use vmafx_queue::transition::State;
 use vmafx_queue::{Job, JobId, NewJob, StoreError, StoreResult, TenantId};
 
+use super::limits::{refused, size, size_of};
 use super::{Entry, Queue};
 
 impl Queue {
@@ -23,6 +24,7 @@ impl Queue {
         tenant: &TenantId,
         new: NewJob,
         id: JobId,
+        limits: &TenantLimits,
     ) -> StoreResult<Submitted> {
         if let Some(known) = self.with_key_of(tenant, &new) {
             let (known_id, known) = (known.job.id, &known.request);
@@ -36,6 +38,12 @@ impl Queue {
             } else {
                 Err(StoreError::KeyReused { job: known_id })
             };
+        }
+        if self.count_of(tenant, State::Pending) >= limits.pending_jobs {
+            return Err(refused(TenantLimit::PendingJobs, limits));
+        }
+        if self.bytes_of(tenant) + size(&new.scoring, None, None) > limits.stored_bytes {
+            return Err(refused(TenantLimit::StoredBytes, limits));
         }
         let created_at = self.creation_time(now);
         let request = new.clone();
@@ -163,8 +171,10 @@ impl Queue {
         tenant: &TenantId,
         id: JobId,
         update: JobUpdate,
-    ) -> Option<Updated> {
-        let index = self.index(tenant, id)?;
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>> {
+        let Some(index) = self.index(tenant, id) else { return Ok(None) };
+        let bytes_of_tenant = self.bytes_of(tenant);
         let job = &mut self.jobs[index].job;
         let before = job.clone();
         if !job.state.is_final() {
@@ -182,6 +192,11 @@ impl Queue {
                 (Some(scoring), _) => job.scoring = scoring,
             }
         }
+        let growth = size_of(job).saturating_sub(size_of(&before));
+        if growth > 0 && bytes_of_tenant + growth > limits.stored_bytes {
+            *job = before;
+            return Err(refused(TenantLimit::StoredBytes, limits));
+        }
         let changed = *job != before;
         if changed {
             self.changed(index, now);
@@ -189,7 +204,7 @@ impl Queue {
                 self.claimable(index);
             }
         }
-        Some(Updated { job: self.jobs[index].job.clone(), changed })
+        Ok(Some(Updated { job: self.jobs[index].job.clone(), changed }))
     }
 
     pub(crate) fn label(

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use vmafx_job::{TenantLimit, TenantLimits};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node};
 use vmafx_queue::store::{Explained, QuarantinedNode, Supply};
 use vmafx_queue::transition::State;
-use vmafx_queue::{Job, JobId, SessionId, TenantId};
+use vmafx_queue::{Job, JobId, SessionId, StoreResult, TenantId};
 
+use super::limits::refused;
 use super::work::order;
 use super::{Queue, Session};
 
@@ -18,7 +20,27 @@ impl Queue {
         tenant: &TenantId,
         new: NewNode,
         credentials: &Credentials,
-    ) {
+        limits: &TenantLimits,
+    ) -> StoreResult<()> {
+        // A shared node counts for its home tenant only.
+        let own = |session: &Session| session.tenant == *tenant && !session.node.capability.shared;
+        if self.sessions.iter().filter(|session| own(session)).count() as u64 >= limits.nodes {
+            let namesakes = (0..self.sessions.len()).filter(|index| {
+                let session = &self.sessions[*index];
+                own(session) && session.node.name == new.name
+            });
+            let oldest = namesakes.min_by_key(|index| {
+                let node = &self.sessions[*index].node;
+                (node.last_seen_at, node.session)
+            });
+            let Some(oldest) = oldest else { return Err(refused(TenantLimit::Nodes, limits)) };
+            self.sessions.remove(oldest);
+        }
+        self.insert(now, tenant, new, credentials);
+        Ok(())
+    }
+
+    fn insert(&mut self, now: Timestamp, tenant: &TenantId, new: NewNode, credentials: &Credentials) {
         let node = Node {
             session: credentials.session,
             name: new.name,
@@ -42,7 +64,7 @@ impl Queue {
         credentials: &Credentials,
     ) {
         if !self.sessions.iter().any(|session| session.node.session == credentials.session) {
-            self.register(now, tenant, new, credentials);
+            self.insert(now, tenant, new, credentials);
         }
     }
 
@@ -134,7 +156,8 @@ impl Queue {
                 of.busy += node.jobs;
             }
         }
-        Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined })
+        let running = self.count_of(tenant, State::Running);
+        Some(Explained { job, ahead_by_priority, ahead_by_age, supply, quarantined, running })
     }
 }
 

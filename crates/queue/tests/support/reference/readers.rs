@@ -67,6 +67,7 @@ impl Queue {
                 nodes: self.nodes(&tenant).iter().filter(|node| !node.capability.shared).count() as u64,
                 quarantined: self.nodes(&tenant).iter().filter(|node| node.quarantine.is_some()).count()
                     as u64,
+                stored_bytes: self.bytes_of(&tenant),
                 tenant,
             }
         };

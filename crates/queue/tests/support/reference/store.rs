@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 use uuid::Uuid;
-use vmafx_job::CancelCause;
+use vmafx_job::{CancelCause, TenantLimits};
 use vmafx_queue::clock::{Clock, Timestamp};
 use vmafx_queue::job::{Attempt, JobUpdate, Label, Labeller};
 use vmafx_queue::node::{Credentials, Heartbeat, HeartbeatReply, NewNode, Node, Report, SessionToken};
@@ -80,8 +80,8 @@ impl ReferenceStore {
 
 #[async_trait]
 impl Store for ReferenceStore {
-    async fn submit(&self, tenant: &TenantId, job: NewJob) -> StoreResult<Submitted> {
-        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7())))?
+    async fn submit(&self, tenant: &TenantId, job: NewJob, limits: &TenantLimits) -> StoreResult<Submitted> {
+        self.with_queue(|queue, now| queue.submit(now, tenant, job, JobId(Uuid::now_v7()), limits))?
     }
 
     async fn job(&self, tenant: &TenantId, id: JobId) -> StoreResult<Option<Job>> {
@@ -106,8 +106,14 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, now| queue.cancel(now, tenant, id, (cause, reason)))
     }
 
-    async fn update(&self, tenant: &TenantId, id: JobId, update: JobUpdate) -> StoreResult<Option<Updated>> {
-        self.with_queue(|queue, now| queue.update(now, tenant, id, update))
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        id: JobId,
+        update: JobUpdate,
+        limits: &TenantLimits,
+    ) -> StoreResult<Option<Updated>> {
+        self.with_queue(|queue, now| queue.update(now, tenant, id, update, limits))?
     }
 
     async fn label(
@@ -120,10 +126,15 @@ impl Store for ReferenceStore {
         self.with_queue(|queue, now| queue.label(now, tenant, target, label, by))
     }
 
-    async fn register(&self, tenant: &TenantId, node: NewNode) -> StoreResult<Credentials> {
+    async fn register(
+        &self,
+        tenant: &TenantId,
+        node: NewNode,
+        limits: &TenantLimits,
+    ) -> StoreResult<Credentials> {
         let token = SessionToken(Uuid::new_v4().to_string());
         let credentials = Credentials { session: SessionId(Uuid::now_v7()), token };
-        self.with_queue(|queue, now| queue.register(now, tenant, node, &credentials))?;
+        self.with_queue(|queue, now| queue.register(now, tenant, node, &credentials, limits))??;
         Ok(credentials)
     }
 
@@ -151,8 +162,9 @@ impl Store for ReferenceStore {
         node: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> StoreResult<Claim> {
-        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends, pull))
+        self.with_queue(|queue, now| queue.claim(now, tenant, node, backends, pull, limits))
     }
 
     async fn release_pulls(

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use vmafx_job::FailureReason;
+use vmafx_job::{FailureReason, TenantLimits};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Credentials, Report};
@@ -21,11 +21,19 @@ impl Queue {
         who: &Credentials,
         backends: &[String],
         pull: Option<PullId>,
+        limits: &TenantLimits,
     ) -> Claim {
         let Some(session) = self.session(tenant, who) else { return Claim::NoSession };
         let name = self.sessions[session].node.name.clone();
         if let Some(until) = self.closed_until(now, tenant, &name, backends) {
             return Claim::Quarantined { until };
+        }
+        let node = &self.sessions[session].node;
+        if self.held_by(node.session).len() >= node.capability.slots.max(1) as usize {
+            return Claim::NoFreeSlot;
+        }
+        if self.count_of(tenant, State::Running) >= limits.running_jobs {
+            return Claim::LimitReached;
         }
         let fits = |job: &Job| {
             job.tenant == *tenant
