@@ -5,6 +5,7 @@ mod status;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use vmafx_job::TenantLimit;
 
 pub use self::status::VmafxTenantStatus;
 
@@ -80,6 +81,66 @@ pub struct VmafxTenantSpec {
     /// Where reports are permitted to be, if not among the clips.
     #[serde(default)]
     pub reports: TenantReports,
+
+    /// How much the tenant can have at once. The limits of the controller apply where a field is left out.
+    #[serde(default)]
+    pub quota: TenantQuota,
+
+    /// How many jobs shared nodes run for the tenant in proportion to other tenants with waiting jobs. Left out, it is that
+    /// of VMAFX_TENANT_WEIGHTS, or else 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub weight: Option<i32>,
+}
+
+/// How much the tenant can have at once. 0 permits nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, KubeSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TenantQuota {
+    /// Jobs that wait for a node, those in back-off included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub pending_jobs: Option<i64>,
+
+    /// Jobs that nodes run. Jobs beyond it wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub running_jobs: Option<i64>,
+
+    /// Bytes of the requests and results of all stored jobs, and 1024 for each job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub stored_bytes: Option<i64>,
+
+    /// Connected nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub nodes: Option<i64>,
+
+    /// Open streams of jobs and samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub streams: Option<i64>,
+
+    /// Open streams of one caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub streams_per_identity: Option<i64>,
+}
+
+impl TenantQuota {
+    /// The limits that are set.
+    pub fn limits(&self) -> impl Iterator<Item = (TenantLimit, i64)> {
+        let limits = [
+            (TenantLimit::PendingJobs, self.pending_jobs),
+            (TenantLimit::RunningJobs, self.running_jobs),
+            (TenantLimit::StoredBytes, self.stored_bytes),
+            (TenantLimit::Nodes, self.nodes),
+            (TenantLimit::Streams, self.streams),
+            (TenantLimit::StreamsPerIdentity, self.streams_per_identity),
+        ];
+        limits.into_iter().filter_map(|(limit, value)| Some((limit, value?)))
+    }
 }
 
 /// An issuer of tokens, and the claims by which they name the tenant and its roles.

@@ -48,3 +48,4 @@ pub use self::clocks::Clocks;
 pub use self::metrics::{AuthMetrics, KeyFetchResult};
 pub use self::outcome::AuthOutcome;
 pub use self::refresher::AuthRefresher;
+pub use self::tenants::TenantRules;

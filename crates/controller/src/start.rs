@@ -78,13 +78,14 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
     let store = settings.store.open(clock.clone()).await?;
     let tenant_limits = settings.limits.of_tenant(settings.store.volume_bytes());
+    let tenant_rules = Arc::new(access.tenant_rules(tenant_limits, settings.sharing.clone()));
     let serving = ServingSignal::default();
     let service = Service::new(ServiceParts {
         store: store.clone(),
         clock: clock.clone(),
         roots: access.roots.clone(),
-        sharing: Arc::new(settings.sharing.clone()),
-        tenant_limits: Arc::new(tenant_limits),
+        sharing: tenant_rules.clone(),
+        tenant_limits: tenant_rules,
         metrics: controller_metrics,
         policy,
         limits: ServiceLimits {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use vmafx_job::TenantLimits;
 use vmafx_kit::config::{GoDuration, SettingsError};
 use vmafx_queue::TenantId;
 
@@ -21,9 +22,10 @@ use super::refresher::AuthRefresher;
 use super::reloading_file::ReloadingFile;
 use super::static_tokens::StaticTokens;
 use super::subjects::Subjects;
-use super::tenants::{TenantRegistry, TenantResources, TenantRoots, TenantSource, TenantsFile};
+use super::tenants::{TenantRegistry, TenantResources, TenantRoots, TenantRules, TenantSource, TenantsFile};
 use super::token_cache::TokenCache;
 use crate::identity::{Identity, Role, Roles};
+use crate::pools::SharingArgs;
 use crate::roots::{self, RootsArgs};
 use crate::service;
 
@@ -138,9 +140,17 @@ pub struct Access {
     pub authenticator: Authenticator,
     /// Declared tenants have roots of their own, so roots depend on the authentication settings.
     pub roots: Arc<dyn service::Roots>,
+    declared: Option<Arc<TenantRegistry>>,
     pub refresher: AuthRefresher,
     /// Whether each namespace is the tenant of its name, and no tenant is declared.
     pub tenant_per_namespace: bool,
+}
+
+impl Access {
+    /// `limits` and `sharing` are those of tenants that declare none of their own.
+    pub fn tenant_rules(&self, limits: TenantLimits, sharing: SharingArgs) -> TenantRules {
+        TenantRules::new(self.declared.clone(), limits, sharing)
+    }
 }
 
 impl AuthArgs {
@@ -186,6 +196,7 @@ impl AuthArgs {
             }
             None => Arc::new(configured),
         };
+        let declared = issuers.tenants.clone();
         let inner = Inner {
             anonymous,
             issuers,
@@ -200,6 +211,7 @@ impl AuthArgs {
             refresher: AuthRefresher(authenticator.clone()),
             authenticator,
             roots,
+            declared,
             tenant_per_namespace,
         })
     }

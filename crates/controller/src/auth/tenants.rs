@@ -1,7 +1,7 @@
 //! Declared tenants: who belongs to them, and what they are permitted to do.
 //!
 //! ```text
-//!  tenants file ──────────┐ documents                        ┌─▶ snapshot: issuers, namespaces, roots
+//!  tenants file ──────────┐ documents                        ┌─▶ snapshot: issuers, namespaces, roots, limits
 //!  VmafxTenant resources ─┴───────────▶ verdicts, by document ┤
 //!                                                            └─▶ log (file) or status (resources)
 //! ```
@@ -14,6 +14,7 @@ mod file;
 mod registry;
 mod resources;
 mod roots;
+mod rules;
 mod snapshot;
 mod status;
 mod tenant;
@@ -23,4 +24,5 @@ pub(super) use self::file::TenantsFile;
 pub(super) use self::registry::{TenantRegistry, TenantSource};
 pub(super) use self::resources::TenantResources;
 pub(super) use self::roots::TenantRoots;
+pub use self::rules::TenantRules;
 pub(super) use self::snapshot::{NamespaceOwner, TenantStanding};

@@ -11,7 +11,18 @@ mod http;
 #[path = "../auth/issuer.rs"]
 #[allow(dead_code, reason = "other tests use all of it")]
 mod issuer;
+#[path = "../support/node.rs"]
+#[allow(dead_code, reason = "other tests use all of it")]
+mod node;
 
 mod away;
 mod namespaces;
 mod resources;
+
+/// The module in which `node.rs` expects its client.
+mod server {
+    use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
+    use vmafx_testkit::controller::ControllerChannel;
+
+    pub(crate) type Client = VmafxControllerClient<ControllerChannel>;
+}

@@ -2,11 +2,14 @@
 
 use serde_json::json;
 use vmafx_api::ConditionStatus;
+use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::kube::proxy::RecordedRequest;
+use vmafx_testkit::wait;
 
-use crate::fixture::{Platform, answered, tenant, token};
+use crate::fixture::{Platform, TIMEOUT, answered, tenant, token};
 use crate::http::Http;
 use crate::issuer::Issuer;
+use crate::node::TestNode;
 
 const JOBS: &str = "/v1/jobs";
 
@@ -131,4 +134,73 @@ async fn the_issuer_of_the_settings_names_only_tenants_that_are_declared() {
     platform.ready_with("acme", "TenantInForce").await;
     // A writer by its claim, and a reader by the declaration.
     answered(&controller, &token, JOBS, 403).await;
+}
+
+#[tokio::test]
+async fn a_quota_binds_its_tenant_alone_and_can_be_raised() {
+    let (platform, issuer) = (Platform::new().await, Issuer::start().await);
+    let controller = platform.config().start().await.unwrap();
+    let mut small = tenant("acme", &issuer);
+    small["quota"] = json!({"pendingJobs": 1, "streams": 3});
+    small["weight"] = json!(3);
+    platform.apply("acme", small.clone()).await;
+    platform.apply("bolt", tenant("bolt", &issuer)).await;
+    for name in ["acme", "bolt"] {
+        platform.ready_with(name, "TenantInForce").await;
+        answered(&controller, &token(&issuer, name), JOBS, 200).await;
+    }
+    let job = json!({"scoring": {"reference": "/clips/r.y4m", "distorted": "/clips/d.y4m"}});
+    let [acme, bolt] = ["acme", "bolt"].map(|id| Http::new(controller.http(), Some(&token(&issuer, id))));
+    acme.post(JOBS, &job).await.expect(201);
+    let refused = acme.post(JOBS, &job).await;
+    assert_eq!((refused.status, &refused.body["limit"]), (429, &json!("pendingJobs")), "{refused:?}");
+    for _ in 0..2 {
+        bolt.post(JOBS, &job).await.expect(201);
+    }
+
+    small["quota"] = json!({"pendingJobs": 2});
+    platform.apply("acme", small).await;
+    let accepted = async || {
+        let response = acme.post(JOBS, &job).await;
+        if response.status == 201 { Ok(()) } else { Err(format!("{response:?}")) }
+    };
+    wait::until(TIMEOUT, "the new quota", accepted).await.unwrap();
+    assert_eq!(acme.post(JOBS, &job).await.status, 429);
+}
+
+#[tokio::test]
+async fn shared_nodes_take_no_job_of_a_suspended_tenant() {
+    let (platform, issuer) = (Platform::new().await, Issuer::start().await);
+    let pool = "pool-0123456789abcdef";
+    let controller = platform
+        .config()
+        .tokens(&format!("tokens:\n- {{token: {pool}, tenant: pool, roles: ['vmafx:node']}}\n"))
+        .env("VMAFX_SHARED_POOLS", "pool=*")
+        .start()
+        .await
+        .unwrap();
+    for name in ["pool", "acme"] {
+        platform.apply(name, tenant(name, &issuer)).await;
+        platform.ready_with(name, "TenantInForce").await;
+    }
+    let token = token(&issuer, "acme");
+    answered(&controller, &token, JOBS, 200).await;
+    let job = json!({"scoring": {"reference": "/clips/r.y4m", "distorted": "/clips/d.y4m"}});
+    let acme = Http::new(controller.http(), Some(&token));
+    for _ in 0..2 {
+        acme.post(JOBS, &job).await.expect(201);
+    }
+    let client = VmafxControllerClient::new(controller.channel(Some(pool)));
+    let node = TestNode { serves: vec!["*".to_owned()], ..TestNode::register(client).await };
+    assert_eq!(node.pull_for(TIMEOUT).await.unwrap().unwrap().tenant, "acme");
+
+    let mut suspended = tenant("acme", &issuer);
+    suspended["enabled"] = json!(false);
+    platform.apply("acme", suspended).await;
+    answered(&controller, &token, JOBS, 403).await;
+    assert_eq!(node.pull().await, None);
+
+    platform.apply("acme", tenant("acme", &issuer)).await;
+    answered(&controller, &token, JOBS, 200).await;
+    assert_eq!(node.pull_for(TIMEOUT).await.unwrap().unwrap().tenant, "acme");
 }

@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use vmafx_api::conditions::TenantCondition;
-use vmafx_api::tenant::{TenantOidc, TenantRbac, TenantReports, TenantScoring};
+use vmafx_api::tenant::{TenantOidc, TenantQuota, TenantRbac, TenantReports, TenantScoring};
 use vmafx_api::{VmafxTenantSpec, VmafxTenantStatus};
 
 use super::{conditions, text};
@@ -23,8 +23,9 @@ fn spec() -> impl Strategy<Value = VmafxTenantSpec> {
         .prop_filter("nobody would belong to it", |(oidc, namespaces)| {
             oidc.is_some() || !namespaces.is_empty()
         });
-    ("[a-z0-9][a-z0-9-]{0,20}[a-z0-9]", any::<bool>(), callers, rbac(), scoring, reports).prop_map(
-        |(tenant_id, enabled, (oidc, namespaces), rbac, scoring, reports)| VmafxTenantSpec {
+    let shares = (quota(), option::of(1..=1000));
+    ("[a-z0-9][a-z0-9-]{0,20}[a-z0-9]", any::<bool>(), callers, rbac(), scoring, reports, shares).prop_map(
+        |(tenant_id, enabled, (oidc, namespaces), rbac, scoring, reports, (quota, weight))| VmafxTenantSpec {
             tenant_id,
             enabled,
             oidc,
@@ -32,8 +33,21 @@ fn spec() -> impl Strategy<Value = VmafxTenantSpec> {
             rbac,
             scoring,
             reports,
+            quota,
+            weight,
         },
     )
+}
+
+fn quota() -> impl Strategy<Value = TenantQuota> {
+    vec(option::of(0..=i64::MAX), 6).prop_map(|limits| TenantQuota {
+        pending_jobs: limits[0],
+        running_jobs: limits[1],
+        stored_bytes: limits[2],
+        nodes: limits[3],
+        streams: limits[4],
+        streams_per_identity: limits[5],
+    })
 }
 
 fn namespaces() -> impl Strategy<Value = BTreeSet<String>> {

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value;
 use vmafx_api::VmafxTenantSpec;
-use vmafx_api::tenant::{TenantOidc, TenantRbac, defaults};
+use vmafx_api::tenant::{TenantOidc, TenantQuota, TenantRbac, defaults};
+use vmafx_job::TenantLimit;
 use vmafx_queue::TenantId;
 
 use crate::auth::claims::RoleClaim;
@@ -15,6 +16,7 @@ use crate::auth::provider::ClaimNames;
 use crate::auth::static_tokens::parse_roles;
 use crate::identity::{Role, Roles};
 use crate::roots::{self, PermittedRoots};
+use crate::service::Weight;
 
 /// Why a document is no tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +49,9 @@ pub(super) struct Tenant {
     allowed: Roles,
     default: Roles,
     pub(super) roots: PermittedRoots,
+    /// The limits that the tenant has instead of those of the settings.
+    pub(super) quota: Vec<(TenantLimit, u64)>,
+    pub(super) weight: Option<Weight>,
 }
 
 impl Tenant {
@@ -73,7 +78,8 @@ impl Tenant {
             clips: roots("scoring.roots", &spec.scoring.roots)?,
             reports: roots("reports.roots", &spec.reports.roots)?,
         };
-        Ok(Self { id, enabled: spec.enabled, oidc, allowed, default, roots })
+        let (quota, weight) = (parse_quota(&spec.quota)?, spec.weight.map(parse_weight).transpose()?);
+        Ok(Self { id, enabled: spec.enabled, oidc, allowed, default, roots, quota, weight })
     }
 
     /// The roles of the token that the tenant allows, or the default role if the token has no role claim.
@@ -117,6 +123,20 @@ fn parse_rbac(rbac: &TenantRbac) -> Result<(Roles, Roles), InvalidTenant> {
         return Err(InvalidTenant::new("rbac.defaultRole", "is not among rbac.allowedRoles"));
     }
     Ok((allowed, default.intersection(allowed)))
+}
+
+fn parse_quota(quota: &TenantQuota) -> Result<Vec<(TenantLimit, u64)>, InvalidTenant> {
+    let parse = |(limit, value): (TenantLimit, i64)| match u64::try_from(value) {
+        Ok(value) => Ok((limit, value)),
+        Err(_) => Err(InvalidTenant::new("quota", format!("{limit} is {value}; use 0 or more"))),
+    };
+    quota.limits().map(parse).collect()
+}
+
+fn parse_weight(weight: i32) -> Result<Weight, InvalidTenant> {
+    let parsed = u32::try_from(weight).ok().and_then(Weight::new);
+    let problem = || format!("{weight} is not a weight; use a number from 1 to {}", Weight::MAX);
+    parsed.ok_or_else(|| InvalidTenant::new("weight", problem()))
 }
 
 /// `^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`
@@ -205,6 +225,8 @@ mod tests {
         "scoring.roots: \"/clips/{namespace}\": {namespace} stands for the tenant's namespaces, and it lists none"
     )]
     #[case::root(with("scoring", json!({"roots": ["data"]})), "scoring.roots: \"data\": it is neither")]
+    #[case::quota(with("quota", json!({"runningJobs": -1})), "quota: runningJobs is -1; use 0 or more")]
+    #[case::weight(with("weight", json!(0)), "weight: 0 is not a weight; use a number from 1 to 1000")]
     #[case::report_root(with("reports", json!({"roots": ["data"]})), "reports.roots: \"data\": it is neither")]
     fn an_invalid_tenant_is_refused(#[case] document: Value, #[case] expected: &str) {
         let InvalidTenant { field, problem } = Tenant::parse(&document).unwrap_err();
