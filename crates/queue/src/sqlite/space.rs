@@ -125,18 +125,23 @@ impl Reserve {
         self.is_held
     }
 
-    /// Looks for room now and then while the store is full.
-    pub(super) fn look_for_room(&mut self) {
+    /// Looks for room now and then while the store is full. `shorten_log` is called if the write-ahead log may be what takes the
+    /// room of the reserve.
+    pub(super) fn look_for_room(&mut self, shorten_log: impl FnOnce()) {
         if !self.is_full.load(Ordering::Relaxed)
             || self.checked_at.is_some_and(|at| at.elapsed() < CHECK_INTERVAL)
         {
             return;
         }
         self.checked_at = Some(Instant::now());
-        let free = free_bytes(&self.path).unwrap_or(0);
+        let free = || free_bytes(&self.path).unwrap_or(0);
         if self.is_held {
-            self.set_full(free < MIN_FREE);
-        } else if has_room(free, self.bytes) && self.allocate().is_ok() {
+            return self.set_full(free() < MIN_FREE);
+        }
+        if !has_room(free(), self.bytes) {
+            shorten_log();
+        }
+        if has_room(free(), self.bytes) && self.allocate().is_ok() {
             tracing::info!("the volume of the store has room again");
             self.is_held = true;
             self.set_full(false);
@@ -219,7 +224,7 @@ mod tests {
         assert!(reserve.accepts_new() && !directory.path().join("queue.db.reserve").exists());
         assert!(!reserve.no_room(Growth::Essential));
         assert!(reserve.accepts_new() && reserve.is_full().load(Ordering::Relaxed));
-        reserve.look_for_room();
+        reserve.look_for_room(|| ());
         assert!(!reserve.is_full().load(Ordering::Relaxed));
     }
 
@@ -231,7 +236,7 @@ mod tests {
         assert!(!reserve.no_room(Growth::New));
         assert!(reserve.no_room(Growth::Essential));
         assert!(!reserve.accepts_new() && reserve.is_full().load(Ordering::Relaxed));
-        reserve.look_for_room();
+        reserve.look_for_room(|| ());
         assert!(reserve.accepts_new() && !reserve.is_full().load(Ordering::Relaxed));
     }
 }

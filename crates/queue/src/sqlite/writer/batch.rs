@@ -5,7 +5,7 @@ use std::time::Instant;
 use rusqlite::Connection;
 
 use super::operation::Operation;
-use super::{Writer, lock};
+use super::{Writer, checkpoint, lock};
 use crate::clock::Timestamp;
 use crate::sqlite::clock_step;
 use crate::sqlite::space::{Growth, full, is_full};
@@ -16,7 +16,12 @@ type Batch = Vec<Box<dyn Operation>>;
 impl Writer {
     /// Runs the operations and answers their callers.
     pub(super) fn run_batch(&mut self, batch: Batch) {
-        self.reserve.look_for_room();
+        let connection = &self.connection;
+        self.reserve.look_for_room(|| {
+            if let Err(error) = checkpoint(connection, "TRUNCATE") {
+                tracing::warn!(%error, "cannot shorten the write-ahead log of the full store");
+            }
+        });
         let accepts_new = self.reserve.accepts_new();
         let (accepted, refused): (Batch, Batch) =
             batch.into_iter().partition(|operation| accepts_new || operation.growth() != Growth::New);
