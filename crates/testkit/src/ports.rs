@@ -12,8 +12,9 @@ const RANGE: std::ops::Range<u16> = 20_000..32_000;
 pub fn free_address() -> io::Result<SocketAddr> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let length = RANGE.end - RANGE.start;
-    // Test programs run at the same time, so each starts its search elsewhere.
-    let offset = u16::try_from(std::process::id() % u32::from(length)).unwrap_or_default();
+    // Test programs run at the same time, some of them with consecutive ids, so each starts its search far from the others.
+    let offset = std::process::id().wrapping_mul(1031) % u32::from(length);
+    let offset = u16::try_from(offset).unwrap_or_default();
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for _ in RANGE {
         let port = RANGE.start + offset.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % length;
