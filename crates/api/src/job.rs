@@ -80,7 +80,8 @@ pub struct VmafxJobSpec {
     #[serde(default)]
     pub backend: Backend,
 
-    /// Jobs of higher priority are dispatched first; among equals the older one.
+    /// Each step of priority is a head start of a minute: a job goes before one of the next lower priority that was submitted up
+    /// to a minute earlier, and after older ones.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub priority: i32,

@@ -78,7 +78,7 @@ pub(crate) fn details(why: &wire::ExplainResponse, look: Look) -> String {
     if ahead > 0 {
         let _ = writeln!(
             text,
-            "Jobs ahead: {} with a higher priority, {} older ones with the same priority.",
+            "Jobs ahead: {} with a higher priority, {} older ones.",
             why.ahead_by_priority, why.ahead_by_age
         );
     }

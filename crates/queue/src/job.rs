@@ -15,7 +15,7 @@ use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewJob {
     pub scoring: ScoringRequest,
-    /// Jobs with a higher priority are claimed first.
+    /// Each step is a head start of [`crate::policy::PRIORITY_HEAD_START`].
     pub priority: i32,
     pub key: Option<IdempotencyKey>,
     /// The authenticated subject that submits the job. Keys of different submitters are different keys.

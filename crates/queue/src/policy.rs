@@ -7,6 +7,10 @@ pub const MAX_HEARTBEAT_JOBS: usize = 64;
 /// Maximum number of backends that one node serves.
 pub const MAX_BACKENDS: usize = 16;
 
+/// A job goes before jobs of the next lower priority that were submitted this much earlier, and after older ones. The indexes of
+/// the stores state it in milliseconds.
+pub const PRIORITY_HEAD_START: Duration = Duration::from_mins(1);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// A running job without a heartbeat for this long is taken from its node.

@@ -75,6 +75,7 @@ mod sabotage {
         Attempts: [fence::a_late_report_cannot_end_a_newer_attempt_of_the_same_node],
         ClaimOrder: [
             claim::the_highest_priority_goes_first_and_then_the_oldest,
+            claim::a_job_gains_on_later_ones_of_a_higher_priority,
             claim::one_order_holds_across_all_backends_of_a_node
         ],
         SweepGap: [
@@ -152,6 +153,7 @@ macro_rules! cases {
 suite! {
     claim: [
         the_highest_priority_goes_first_and_then_the_oldest,
+        a_job_gains_on_later_ones_of_a_higher_priority,
         jobs_of_one_instant_go_by_id,
         negative_priorities_wait_behind_everything_else,
         a_node_gets_jobs_of_its_backends_and_jobs_that_ask_for_none,

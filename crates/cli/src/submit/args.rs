@@ -97,7 +97,7 @@ pub struct SubmitArgs {
     #[arg(long, help_heading = "Scoring")]
     overwrite_report: bool,
 
-    /// Priority; jobs with a higher priority are scored first
+    /// Priority; each step is a head start of a minute before older jobs
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, help_heading = "Job")]
     priority: i32,
 

@@ -32,7 +32,7 @@ const PRINTABLE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 pub struct SubmitJob {
     /// The clips to compare, and how.
     pub scoring: Scoring,
-    /// Jobs of higher priority are assigned first.
+    /// Each step of priority is a head start of a minute before older jobs.
     #[serde(default)]
     pub priority: i32,
     /// A unique key of your choice. A second submission with the same key stores nothing and returns the first job.
@@ -86,7 +86,7 @@ pub struct UpdateJob {
     /// The whole scoring, used from the next attempt on. Clips, model and backend must be those of the job.
     #[serde(default)]
     pub scoring: Option<Scoring>,
-    /// Jobs of higher priority are assigned first.
+    /// Each step of priority is a head start of a minute before older jobs.
     #[serde(default)]
     pub priority: Option<i32>,
     /// The job fails after this many attempts that were lost with their node.

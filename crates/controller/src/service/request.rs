@@ -14,7 +14,7 @@ use vmafx_queue::transition::State;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SubmitJob {
     pub scoring: ScoringRequest,
-    /// Jobs of higher priority are assigned first.
+    /// Each step of priority is a head start of a minute before older jobs.
     pub priority: i32,
     /// Empty: none.
     pub idempotency_key: String,

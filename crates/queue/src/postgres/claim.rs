@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::batcher::BatchOperation;
 use super::pool::{Access, Call, Scope, Value};
-use super::row::{Reader, job_columns, millis, signed};
+use super::row::{Reader, claim_rank, job_columns, millis, signed};
 use super::tenant_changes::TenantChanges;
 use super::usage::{counted, usage};
 use crate::clock::Timestamp;
@@ -105,22 +105,30 @@ WITH known AS (
 ), heads AS MATERIALIZED (
     SELECT head.id FROM unnest($4::text[]) AS class (backend)
     CROSS JOIN LATERAL (
-        SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
+        SELECT j.id, ",
+    claim_rank!("j"),
+    " AS rank FROM vmafx.jobs j
         WHERE j.tenant_id = $1 AND j.backend = class.backend AND j.ready
             AND NOT ($9 AND j.avoid_node IS NOT NULL AND j.avoid_until > $6
                 AND j.avoid_node = (SELECT known.node_id FROM known LIMIT 1))
-        ORDER BY j.priority DESC, j.created_at, j.id LIMIT $5
+        ORDER BY ",
+    claim_rank!("j"),
+    ", j.id LIMIT $5
     ) head
     WHERE NOT (SELECT any_job FROM due) AND NOT (SELECT any_job FROM kept)
-    ORDER BY head.priority DESC, head.created_at, head.id LIMIT $5
+    ORDER BY head.rank, head.id LIMIT $5
 ), locked AS (
-    SELECT j.id, j.priority, j.created_at FROM vmafx.jobs j
+    SELECT j.id, ",
+    claim_rank!("j"),
+    " AS rank FROM vmafx.jobs j
     WHERE j.id = ANY (ARRAY (SELECT id FROM heads)) AND coalesce(j.ready, false)
-    ORDER BY j.priority DESC, j.created_at, j.id
+    ORDER BY ",
+    claim_rank!("j"),
+    ", j.id
     LIMIT (SELECT greatest(least((SELECT count(*) FROM live), room.jobs), 0) FROM room)
     FOR UPDATE OF j SKIP LOCKED
 ), taken AS (
-    SELECT id, row_number() OVER (ORDER BY priority DESC, created_at, id) AS place FROM locked
+    SELECT id, row_number() OVER (ORDER BY rank, id) AS place FROM locked
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'running', ready = false, available_at = NULL, attempt = job.attempt + 1, node = live.node_id,

@@ -4,7 +4,7 @@ use super::Shared;
 use super::faults::nodes_of;
 use super::nodes::NODES_OF_TENANT;
 use super::pool::{Access, Call, Scope, Value};
-use super::row::{Reader, job_columns};
+use super::row::{Reader, claim_rank, job_columns};
 use super::usage::usage;
 use crate::ids::{JobId, TenantId};
 use crate::store::{Explained, QuarantinedNode, StoreResult, Supply};
@@ -19,13 +19,16 @@ SELECT ahead.by_priority, ahead.by_age, ",
 FROM vmafx.jobs j
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE o.priority > j.priority) AS by_priority,
-        count(*) FILTER (WHERE o.priority = j.priority) AS by_age
+        count(*) FILTER (WHERE o.priority <= j.priority) AS by_age
     FROM vmafx.jobs o
     WHERE j.status = 'pending' AND o.tenant_id = $1 AND o.status = 'pending'
         AND (o.ready OR o.available_at <= $3)
         AND (j.backend = '' OR o.backend IN ('', j.backend))
-        AND (o.priority > j.priority
-            OR (o.priority = j.priority AND (o.created_at, o.id) < (j.created_at, j.id)))
+        AND (",
+    claim_rank!("o"),
+    ", o.id) < (",
+    claim_rank!("j"),
+    ", j.id)
 ) ahead
 WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1"
 );

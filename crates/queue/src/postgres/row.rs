@@ -19,6 +19,14 @@ use crate::store::StoreResult;
 use crate::transition::State;
 use vmafx_job::{CancelCause, FailureReason, ScoreResult};
 
+/// The expression of the index `jobs_claim`: the smallest is claimed first. It states [`crate::policy::PRIORITY_HEAD_START`].
+macro_rules! claim_rank {
+    ($job:literal) => {
+        concat!("(", $job, ".created_at - ", $job, ".priority::bigint * 60000)")
+    };
+}
+pub(super) use claim_rank;
+
 /// The columns of a job, in the order in which [`Reader::job`] reads them. The table or query must be named `j`.
 macro_rules! job_columns {
     () => {

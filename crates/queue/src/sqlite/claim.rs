@@ -7,7 +7,6 @@
 //! when it ends.
 
 use rusqlite::{OptionalExtension as _, params};
-use std::cmp::Reverse;
 
 use super::live::{CredentialsDigest, Lease};
 use super::rows::{self, JobRow, StoredLease};
@@ -104,10 +103,10 @@ fn served_backends(backends: &[String]) -> Vec<&str> {
     served
 }
 
-const HEAD: &str = "SELECT number, priority, created_at, id FROM jobs INDEXED BY jobs_claim \
+const HEAD: &str = "SELECT number, claim_rank, id FROM jobs INDEXED BY jobs_claim \
                     WHERE tenant = ?1 AND backend = ?2 AND ready = 1 \
                     AND NOT (avoid_node IS ?3 AND avoid_until > ?4) \
-                    ORDER BY priority DESC, created_at, id LIMIT 1";
+                    ORDER BY claim_rank, id LIMIT 1";
 
 /// The first job of these backends that the node can claim.
 fn claim_head(
@@ -127,7 +126,7 @@ fn claim_head(
 }
 
 /// The order of claims: the smallest is handed out first.
-type ClaimOrder = (Reverse<i32>, i64, [u8; 16]);
+type ClaimOrder = (i64, [u8; 16]);
 
 fn first_claimable(
     tx: &UnitOfWork<'_>,
@@ -140,7 +139,7 @@ fn first_claimable(
     for backend in backends {
         let found = head
             .query_row(params![tenant.as_str(), backend, node, tx.now.0], |row| {
-                Ok(((Reverse(row.get(1)?), row.get(2)?, row.get(3)?), row.get(0)?))
+                Ok(((row.get(1)?, row.get(2)?), row.get(0)?))
             })
             .optional()?;
         best = match (best, found) {

@@ -51,19 +51,12 @@ fn ahead(
     let rivals = if row.backend.is_empty() { "?2 = ''" } else { "backend IN ('', ?2)" };
     connection
         .prepare_cached(&format!(
-            "SELECT count(*) FILTER (WHERE priority > ?3), \
-             count(*) FILTER (WHERE priority = ?3 AND (created_at, id) < (?4, ?5)) \
-             {waiting} AND tenant = ?1 AND {rivals} AND priority >= ?3"
+            "SELECT count(*) FILTER (WHERE priority > ?3), count(*) FILTER (WHERE priority <= ?3) \
+             {waiting} AND tenant = ?1 AND {rivals} \
+             AND (claim_rank, id) < ((SELECT claim_rank FROM jobs WHERE number = ?4), ?5)"
         ))?
         .query_row(
-            params![
-                row.tenant.as_str(),
-                row.backend,
-                row.priority,
-                row.created_at.0,
-                row.id.0.as_bytes(),
-                now.0
-            ],
+            params![row.tenant.as_str(), row.backend, row.priority, row.number, row.id.0.as_bytes(), now.0],
             |counts| Ok((counts.get::<_, i64>(0)?.unsigned_abs(), counts.get::<_, i64>(1)?.unsigned_abs())),
         )
 }

@@ -31,10 +31,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008.sql"),
     include_str!("migrations/0009.sql"),
     include_str!("migrations/0010.sql"),
+    include_str!("migrations/0011.sql"),
 ];
 
 /// The schema version of this program.
-pub(super) const SCHEMA_VERSION: i64 = 10;
+pub(super) const SCHEMA_VERSION: i64 = 11;
 
 /// The `application_id` of our files ("VMFX"). It keeps another program's database from being taken for an empty
 /// one.

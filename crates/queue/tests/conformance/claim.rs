@@ -1,6 +1,9 @@
 //! Which job a node gets.
 
+use std::time::Duration;
+
 use vmafx_queue::job::Attempt;
+use vmafx_queue::policy::PRIORITY_HEAD_START;
 use vmafx_queue::store::Claim;
 use vmafx_queue::transition::State;
 
@@ -11,6 +14,20 @@ pub(crate) async fn the_highest_priority_goes_first_and_then_the_oldest(q: Fixtu
     let [low, old, young, high] =
         q.submit_all([job(), job().priority(5), job().priority(5), job().priority(10)]).await;
     assert_eq!(q.node("n").await.take_all().await, [high, old, young, low]);
+}
+
+pub(crate) async fn a_job_gains_on_later_ones_of_a_higher_priority(q: Fixture) {
+    let old = q.submit(job()).await;
+    q.clock.advance(3 * PRIORITY_HEAD_START - Duration::from_millis(1));
+    let in_time = q.submit(job().priority(3)).await;
+    q.clock.advance(Duration::from_millis(2));
+    let late = q.submit(job().priority(3)).await;
+    let later = q.submit(job()).await;
+    let explained = q.explained(old).await;
+    assert_eq!((explained.ahead_by_priority, explained.ahead_by_age), (1, 0));
+    let explained = q.explained(late).await;
+    assert_eq!((explained.ahead_by_priority, explained.ahead_by_age), (0, 2));
+    assert_eq!(q.node("n").await.take_all().await, [in_time, old, late, later]);
 }
 
 pub(crate) async fn jobs_of_one_instant_go_by_id(q: Fixture) {

@@ -20,6 +20,10 @@ pub(crate) const RESERVE: u64 = 1 << 20;
 
 /// Takes back the migrations since version 6.
 pub(crate) const UNDO_TO_VERSION_6: &str = "
+DROP INDEX jobs_claim;
+ALTER TABLE jobs DROP COLUMN claim_rank;
+CREATE INDEX jobs_claim
+    ON jobs (tenant, backend, priority DESC, created_at, id, available_at, avoid_node, avoid_until) WHERE ready = 1;
 DROP TABLE tenant_usage;
 ALTER TABLE jobs DROP COLUMN bytes;
 ALTER TABLE jobs DROP COLUMN labelled_by;

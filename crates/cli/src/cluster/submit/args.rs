@@ -81,7 +81,7 @@ pub(in crate::cluster) struct SubmitArgs {
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = "Job")]
     pub(super) labels: Vec<String>,
 
-    /// Priority; jobs with a higher priority are scored first
+    /// Priority; each step is a head start of a minute before older jobs
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Job")]
     pub(super) priority: i32,
 

@@ -37,7 +37,7 @@ pub struct Job {
     /// The scoring of the next attempt, if the job was changed while it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_scoring: Option<Scoring>,
-    /// Jobs of higher priority are assigned first.
+    /// Each step of priority is a head start of a minute before older jobs.
     pub priority: i32,
     /// The idempotency key of the submission.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -139,7 +139,7 @@ impl Queue {
             self.jobs.iter().filter(|entry| rival(&entry.job)).count() as u64
         };
         let ahead_by_priority = rivals(&|other| other.priority > job.priority);
-        let ahead_by_age = rivals(&|other| other.priority == job.priority);
+        let ahead_by_age = rivals(&|other| other.priority <= job.priority);
         let mut supply = BTreeMap::<String, Supply>::new();
         let mut quarantined = vec![];
         for node in self.nodes(tenant) {

@@ -1,12 +1,11 @@
 //! Operations of nodes.
 
-use std::cmp::Reverse;
-
 use vmafx_job::{FailureReason, TenantLimits};
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::job::Attempt;
 use vmafx_queue::node::{Credentials, Report};
 use vmafx_queue::outcome::AttemptOutcome;
+use vmafx_queue::policy::PRIORITY_HEAD_START;
 use vmafx_queue::store::{Claim, Released, Reported};
 use vmafx_queue::transition::State;
 use vmafx_queue::{AttemptNumber, Job, JobId, PullId, TenantId};
@@ -196,6 +195,7 @@ impl Queue {
 }
 
 /// The smallest is claimed first.
-pub(super) fn order(job: &Job) -> (Reverse<i32>, Timestamp, JobId) {
-    (Reverse(job.priority), job.created_at, job.id)
+pub(super) fn order(job: &Job) -> (i64, JobId) {
+    let head_start = i64::try_from(PRIORITY_HEAD_START.as_millis()).unwrap() * i64::from(job.priority);
+    (job.created_at.0 - head_start, job.id)
 }
