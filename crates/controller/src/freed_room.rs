@@ -56,7 +56,7 @@ impl FreedRoom {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
+    use futures::FutureExt;
 
     use super::*;
 
@@ -70,7 +70,7 @@ mod tests {
         let mut waiting: Vec<_> = [1, 1, 2].map(|number| Box::pin(room.wait(session(number)))).into();
         assert!(waiting.iter_mut().all(|pull| pull.now_or_never().is_none()));
         room.freed(&session(1));
-        let woken = waiting.iter_mut().filter_map(|pull| pull.now_or_never()).count();
+        let woken = waiting.iter_mut().filter_map(FutureExt::now_or_never).count();
         assert_eq!(woken, 1);
     }
 

@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_tenant_that_runs_as_many_jobs_as_it_may_is_named_before_the_jobs_ahead() {
-        let supply = [("".to_owned(), Supply { nodes: 1, slots: 9, busy: 5 })].into();
+        let supply = [(String::new(), Supply { nodes: 1, slots: 9, busy: 5 })].into();
         let explained = Explained {
             job: job(""),
             ahead_by_priority: 0,

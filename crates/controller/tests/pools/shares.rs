@@ -157,8 +157,10 @@ async fn a_tenant_at_its_limit_leaves_the_slots_to_others(#[case] store: StoreKi
     assert!(node.pull().await.is_none(), "a third job of a tenant that may run two");
 
     let waiting = node.clone();
-    let pull = tokio::spawn(async move { waiting.pull_for(WAIT).await.unwrap() });
+    let mut pull = JoinSet::new();
+    pull.spawn(async move { waiting.pull_for(WAIT).await.unwrap() });
     let ended = jobs.iter().position(|job| tenant_of(job) == "a").unwrap();
     node.complete(&jobs[ended], 90.0).await;
-    assert_eq!(tenant_of(&pull.await.unwrap().unwrap()), "a");
+    let job = pull.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(tenant_of(&job), "a");
 }
