@@ -1,0 +1,12 @@
+//! libvmaf's integer features, computed to the same bits at half the cost.
+//!
+//! Each feature has a scalar implementation, which is its specification, and kernels for instruction sets, which are checked
+//! against it on intermediate values. [`InstructionSet`] is chosen once, when a feature is created.
+
+mod instruction_set;
+mod plane;
+mod sample;
+
+pub use instruction_set::InstructionSet;
+pub use plane::{InvalidPlane, Plane};
+pub use sample::Sample;
