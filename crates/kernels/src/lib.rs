@@ -6,7 +6,9 @@
 mod instruction_set;
 mod plane;
 mod sample;
+mod vif;
 
 pub use instruction_set::InstructionSet;
 pub use plane::{InvalidPlane, Plane};
 pub use sample::Sample;
+pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};

@@ -1,0 +1,118 @@
+//! VIF against libvmaf, and instruction sets against the scalar specification.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod content;
+mod libvmaf;
+
+use rstest::rstest;
+use vmafx_kernels::{InstructionSet, Vif, VifConfig, VifError, VifScores};
+
+use content::{Clip, Content, Level};
+use libvmaf::{Bytes, Extractor};
+
+const GAIN_LIMITS: [f64; 2] = [100.0, 1.0];
+
+/// CPU features that libvmaf must not use: none, and all.
+const CPU_MASKS: [u64; 2] = [0, 63];
+
+/// All values that libvmaf's extractor emits.
+fn libvmaf_values<T: Level + Bytes>(
+    clip: &Clip<T>,
+    depth: u32,
+    limit: f64,
+    cpu_mask: u64,
+) -> Vec<(String, u64)> {
+    let options = [("debug", "true"), ("vif_enhn_gain_limit", &limit.to_string())];
+    let mut extractor = Extractor::new("vif", &options, depth, cpu_mask);
+    let (reference, distorted) = (extractor.picture(&clip.reference()), extractor.picture(&clip.distorted()));
+    let index = extractor.measure(reference, distorted);
+    let (default, suffix) = (limit.to_bits() == 100.0_f64.to_bits(), format!("_egl_{limit}"));
+    let name_of = |name: String, scored: bool| match (default, scored) {
+        (true, true) => format!("VMAF_integer_feature_{name}_score"),
+        (true, false) => format!("integer_{name}"),
+        (false, _) => format!("integer_{name}{suffix}"),
+    };
+    names()
+        .map(|(name, scored)| {
+            let value = extractor.feature(&name_of(name.clone(), scored), index);
+            (name, value.to_bits())
+        })
+        .collect()
+}
+
+/// Names of features, and whether libvmaf calls them scores.
+fn names() -> impl Iterator<Item = (String, bool)> {
+    let per_scale = |scale| {
+        [
+            (format!("vif_scale{scale}"), true),
+            (format!("vif_num_scale{scale}"), false),
+            (format!("vif_den_scale{scale}"), false),
+        ]
+    };
+    let total = ["vif", "vif_num", "vif_den"].map(|name| (name.to_owned(), false));
+    (0..4).flat_map(per_scale).chain(total)
+}
+
+fn values(scores: &VifScores) -> Vec<(String, u64)> {
+    let scales =
+        scores.scales.iter().flat_map(|scale| [scale.score(), f64::from(scale.num), f64::from(scale.den)]);
+    let all = scales.chain([scores.score(), scores.num(), scores.den()]).map(f64::to_bits);
+    names().map(|(name, _)| name).zip(all).collect()
+}
+
+fn config(width: usize, height: usize, depth: u32, limit: f64, instruction_set: InstructionSet) -> VifConfig {
+    VifConfig { width, height, depth, enhancement_gain_limit: limit, instruction_set }
+}
+
+fn assert_equal_to_libvmaf<T: Level + Bytes>(width: usize, height: usize, depth: u32) {
+    for content in Content::ALL {
+        let clip = Clip::<T>::new(content, width, height, depth);
+        for limit in GAIN_LIMITS {
+            let mut vif = Vif::new(&config(width, height, depth, limit, InstructionSet::Scalar)).unwrap();
+            let scores = vif.measure(&clip.reference(), &clip.distorted()).unwrap();
+            for mask in CPU_MASKS {
+                let expected = libvmaf_values(&clip, depth, limit, mask);
+                assert_eq!(
+                    values(&scores),
+                    expected,
+                    "{content:?} {width}x{height} {depth} bit, limit {limit}, mask {mask}"
+                );
+            }
+        }
+    }
+}
+
+#[rstest]
+#[case(33, 33)]
+#[case(64, 48)]
+#[case(97, 53)]
+#[case(160, 90)]
+#[case(251, 67)]
+#[case(321, 183)]
+fn all_values_are_those_of_libvmaf(
+    #[case] width: usize,
+    #[case] height: usize,
+    #[values(8, 10, 12, 16)] depth: u32,
+) {
+    match depth {
+        8 => assert_equal_to_libvmaf::<u8>(width, height, depth),
+        _ => assert_equal_to_libvmaf::<u16>(width, height, depth),
+    }
+}
+
+#[test]
+fn the_smallest_pictures_have_the_values_of_libvmaf() {
+    for size in Vif::MIN_SIZE..33 {
+        assert_equal_to_libvmaf::<u8>(size, 33, 8);
+        assert_equal_to_libvmaf::<u8>(33, size, 8);
+        assert_equal_to_libvmaf::<u16>(size, size, 10);
+    }
+}
+
+#[rstest]
+#[case(15, 16)]
+#[case(16, 15)]
+fn smaller_pictures_are_refused(#[case] width: usize, #[case] height: usize) {
+    let refused = Vif::new(&config(width, height, 8, 100.0, InstructionSet::Scalar));
+    assert_eq!(refused.unwrap_err(), VifError::TooSmall { width, height });
+}
