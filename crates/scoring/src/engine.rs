@@ -9,9 +9,12 @@ mod features;
 #[allow(unsafe_code)] // The only module that calls C; its invariants are listed there.
 mod ffi;
 pub mod models;
+mod native;
 pub mod session;
 
 pub use error::EngineError;
+pub use native::{Engine, KernelError, NativeError};
+pub use vmafx_kernels::InstructionSet;
 pub use ffi::{LibvmafError, Picture, PicturePool, SharedPicture};
 
 /// Version of libvmaf.

@@ -4,6 +4,7 @@ mod class;
 
 use super::ffi::LibvmafError;
 use super::models::ModelError;
+use super::native::NativeError;
 use crate::picture::PictureFormat;
 
 /// Why the engine cannot score. Frames are numbers of pairs, counted from the first pair.
@@ -33,6 +34,12 @@ pub enum EngineError {
     Setup { format: PictureFormat, source: LibvmafError },
     #[error("libvmaf could not measure frame {frame}")]
     Frame { frame: u64, source: LibvmafError },
+    #[error("the kernels could not be set up for pictures of {format}")]
+    NativeSetup { format: PictureFormat, source: NativeError },
+    #[error("the kernels could not measure frame {frame}")]
+    NativeFrame { frame: u64, source: NativeError },
+    #[error("the kernels could not finish after {frames} frames")]
+    NativeFinish { frames: u64, source: NativeError },
     #[error("libvmaf could not finish after {frames} frames")]
     Finish { frames: u64, source: LibvmafError },
     /// A frame has no value of a model or a feature.

@@ -19,7 +19,8 @@ use self::motion::MotionContext;
 use super::EngineError;
 use super::features::requested::extractor_of;
 use super::features::{ExtractorKind, FeatureOutput, RequiredExtractor, RequiredExtractors};
-use super::ffi::{self, Context, LibvmafError, SharedPicture};
+use super::ffi::{self, Context, ContextConfig, LibvmafError, SharedPicture};
+use super::native::NativeExtractors;
 
 pub use scores::{FrameScores, ModelSeries};
 pub use setup::{Registration, SessionSetup};
@@ -32,11 +33,23 @@ struct LoadedModel {
 
 pub struct EngineSession {
     main: Context,
+    /// Whether libvmaf computes features of pairs.
+    main_measures: bool,
+    native: Option<NativeExtractors>,
     motion: Option<MotionContext>,
     models: Vec<LoadedModel>,
     /// The outputs of `main`.
     outputs: Vec<FeatureOutput>,
     clips: Vec<FedPairs>,
+    threads: u32,
+}
+
+/// Numbers of pictures.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldPictures {
+    pub reference: u32,
+    /// Of all distorted clips together.
+    pub distorted: u32,
 }
 
 /// The pairs of a distorted clip that were fed.
@@ -51,14 +64,18 @@ struct FedPairs {
 impl EngineSession {
     pub fn new(setup: &SessionSetup<'_>) -> Result<Self, EngineError> {
         setup.check()?;
-        let required = setup.required_extractors()?;
+        let mut required = setup.required_extractors()?;
+        let native = setup.take_native(&mut required)?;
         let models = setup.load()?;
         let failed = |source: LibvmafError| setup.failed(source);
-        let mut main = Context::new(setup.main_config()).map_err(failed)?;
+        let main_measures = required.iter().any(|extractor| !setup.measures_separately(extractor));
+        let config = if main_measures { setup.main_config() } else { ContextConfig::default() };
+        let mut main = Context::new(config).map_err(failed)?;
         register(&mut main, setup, &required, &models).map_err(failed)?;
         let separate: Vec<&RequiredExtractor> =
             if setup.separate_motion { required.of(ExtractorKind::Motion).collect() } else { Vec::new() };
-        for output in separate.iter().flat_map(|extractor| extractor.outputs()) {
+        let outputs = native.iter().flat_map(NativeExtractors::outputs).cloned();
+        for output in separate.iter().flat_map(|extractor| extractor.outputs()).chain(outputs) {
             main.expect_import(&output.stored_name).map_err(failed)?;
         }
         for loaded in &models {
@@ -69,17 +86,24 @@ impl EngineSession {
         } else {
             Some(MotionContext::new(&separate, setup.motion_config()).map_err(failed)?)
         };
-        let measured = required
-            .iter()
-            .filter(|extractor| !(setup.separate_motion && extractor.kind() == ExtractorKind::Motion));
+        let measured = required.iter().filter(|extractor| !setup.measures_separately(extractor));
         let outputs = measured.flat_map(RequiredExtractor::outputs).collect();
         let clips = (0..setup.clips).map(|_| FedPairs::default()).collect();
-        Ok(Self { main, motion, models, outputs, clips })
+        Ok(Self { main, main_measures, native, motion, models, outputs, clips, threads: setup.threads })
     }
 
     /// Whether [`Self::reference`] needs every frame of the reference, also those without a pair to be scored.
     pub fn needs_every_reference(&self) -> bool {
         self.motion.is_some()
+    }
+
+    /// How many pictures the session holds at most while it measures.
+    pub fn held_pictures(&self) -> HeldPictures {
+        const KEPT_PER_CONTEXT: u32 = 2;
+        let contexts = 1 + u32::from(self.motion.is_some());
+        let by_threads = if self.main_measures && self.threads > 1 { self.threads + 2 } else { 0 };
+        let measured = by_threads + self.native.as_ref().map_or(0, NativeExtractors::held_pairs);
+        HeldPictures { reference: KEPT_PER_CONTEXT * contexts + measured, distorted: measured }
     }
 
     /// Feeds the next frame of the reference. Must be called for every frame, in order, before the pairs of that frame.
@@ -107,14 +131,26 @@ impl EngineSession {
         };
         fed.frames.push(frame);
         fed.positions.push(position);
-        self.main.read(reference, distorted, index).map_err(|source| EngineError::Frame { frame, source })
+        if let Some(native) = &mut self.native {
+            native
+                .measure(index, &reference, &distorted)
+                .map_err(|source| EngineError::NativeFrame { frame, source })?;
+        }
+        if self.main_measures {
+            self.main
+                .read(reference, distorted, index)
+                .map_err(|source| EngineError::Frame { frame, source })?;
+        }
+        Ok(())
     }
 
     /// Ends the pass and returns the scores of each distorted clip. `lengths` has the number of paired frames of each clip,
     /// because motion is computed differently at the end of a clip.
     pub fn finish(mut self, lengths: &[u32]) -> Result<Vec<FrameScores>, EngineError> {
         let fed = self.clips.iter().map(|clip| clip.frames.len() as u64).sum();
-        if fed > 0 {
+        let native = self.native.take().map(NativeExtractors::finish).transpose();
+        let native = native.map_err(|source| EngineError::NativeFinish { frames: fed, source })?.unwrap_or_default();
+        if fed > 0 && self.main_measures {
             self.main.flush().map_err(|source| EngineError::Finish { frames: fed, source })?;
         }
         let clips = std::mem::take(&mut self.clips);
@@ -130,7 +166,7 @@ impl EngineSession {
                 }
                 _ => Vec::new(),
             };
-            all.push(self.read_out(&fed, (clip, count), &motion)?);
+            all.push(self.read_out(&fed, (clip, count), &motion, &native)?);
         }
         Ok(all)
     }
@@ -149,10 +185,7 @@ fn register(
 ) -> Result<(), LibvmafError> {
     match setup.registration {
         Registration::Lean => {
-            for extractor in required
-                .iter()
-                .filter(|extractor| !(setup.separate_motion && extractor.kind() == ExtractorKind::Motion))
-            {
+            for extractor in required.iter().filter(|extractor| !setup.measures_separately(extractor)) {
                 context.use_feature(extractor.name(), &extractor.options())?;
             }
         }

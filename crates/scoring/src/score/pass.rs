@@ -80,9 +80,10 @@ impl Pass<'_> {
             separate_motion: clips > 1 || self.request.step() > 1 || chunk.lead > 0 || chunk.tail > 0,
             threads: self.request.measuring_threads(),
             registration: self.request.registration,
+            engine: self.request.engine,
             cpu_mask: self.request.cpu_mask,
         })?;
-        let (mut reference, mut distorted) = self.open(chunk, lengths, session.needs_every_reference())?;
+        let (mut reference, mut distorted) = self.open(chunk, lengths, &session)?;
         self.feed(chunk, &mut session, &mut reference, &mut distorted, counter)?;
         // The end of each clip within the frames of the reference that are read, which begin with the lead.
         let ends: Vec<u32> = (0..clips)

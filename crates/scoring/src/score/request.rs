@@ -4,6 +4,7 @@ use std::thread;
 
 use vmafx_job::ScoringOptions;
 
+use crate::engine::Engine;
 use crate::engine::models::ModelChoice;
 use crate::engine::session::Registration;
 use crate::input::{Clip, ReadActivity, ScaleFilter};
@@ -27,6 +28,8 @@ pub struct Request {
     /// Frames to leave out at the start of the distorted clips.
     pub distorted_offset: u64,
     pub scale_filter: ScaleFilter,
+    /// Does not change the scores.
+    pub engine: Engine,
     /// Counts what is read of the clips, from another thread too.
     pub activity: ReadActivity,
     /// See [`crate::engine::session::SessionSetup::registration`].
@@ -51,6 +54,7 @@ impl Request {
             reference_offset: 0,
             distorted_offset: 0,
             scale_filter: ScaleFilter::default(),
+            engine: Engine::default(),
             activity: ReadActivity::default(),
             registration: Registration::default(),
             cpu_mask: 0,

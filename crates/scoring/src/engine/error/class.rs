@@ -1,6 +1,6 @@
 //! The reason of an engine error as one word, and whether another attempt may succeed.
 
-use super::EngineError;
+use super::{EngineError, NativeError};
 
 impl EngineError {
     /// One stable word for conditions, events, metrics and logs.
@@ -12,9 +12,9 @@ impl EngineError {
             Self::Clash { .. } => "ModelsClash",
             Self::TooMany { .. } => "TooManyModels",
             Self::Nothing => "NothingToCompute",
-            Self::Setup { .. } => "EngineSetupFailed",
-            Self::Frame { .. } => "FrameNotMeasured",
-            Self::Finish { .. } => "EngineFinishFailed",
+            Self::Setup { .. } | Self::NativeSetup { .. } => "EngineSetupFailed",
+            Self::Frame { .. } | Self::NativeFrame { .. } => "FrameNotMeasured",
+            Self::Finish { .. } | Self::NativeFinish { .. } => "EngineFinishFailed",
             Self::Missing { .. } => "ScoreMissing",
             Self::NotFinite { .. } => "ScoreNotFinite",
             Self::TooLong { .. } => "ClipTooLong",
@@ -28,7 +28,11 @@ impl EngineError {
             Self::Setup { source, .. } | Self::Frame { source, .. } | Self::Finish { source, .. } => {
                 source.is_out_of_memory()
             }
+            // A thread that cannot be started lacks memory or process numbers at that moment.
+            Self::NativeSetup { source, .. } => matches!(source, NativeError::Thread(_)),
             Self::TooSmall { .. }
+            | Self::NativeFrame { .. }
+            | Self::NativeFinish { .. }
             | Self::FeatureTooSmall { .. }
             | Self::Clash { .. }
             | Self::TooMany { .. }

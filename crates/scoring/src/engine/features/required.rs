@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::table::{Extractor, ExtractorKind, MOTION_SAD, NEEDS_AIM, SKIP_AIM, by_name};
+use super::table::{Extractor, ExtractorKind, MOTION_SAD, NEEDS_AIM, OptionDefault, SKIP_AIM, by_name};
 use super::{by_feature, name};
 
 #[derive(Clone, Debug)]
@@ -56,6 +56,25 @@ impl RequiredExtractor {
     pub(in crate::engine) fn motion_sad(&self) -> Option<String> {
         let feature = self.extractor.features.iter().find(|feature| feature.name == MOTION_SAD)?;
         Some(name::stored_name(feature, &self.suffix))
+    }
+
+    /// The value of a boolean option.
+    pub(in crate::engine) fn flag(&self, option: &str) -> bool {
+        self.options.get(option).is_some_and(|value| value == "true")
+    }
+
+    /// The value of a numeric option, as libvmaf parses it. Not a number if the extractor has no such option.
+    pub(in crate::engine) fn number(&self, option: &str) -> f64 {
+        let set = self.options.get(option).and_then(|value| value.parse().ok());
+        let default = || {
+            let option = self.extractor.options.iter().find(|known| known.name == option)?;
+            match option.default {
+                OptionDefault::Int(value) => Some(f64::from(value)),
+                OptionDefault::Real(value) => Some(value),
+                OptionDefault::No | OptionDefault::Text(_) => None,
+            }
+        };
+        set.or_else(default).unwrap_or(f64::NAN)
     }
 
     fn skips_aim(&self) -> bool {
@@ -121,6 +140,11 @@ impl RequiredExtractors {
             self.0.push(RequiredExtractor { extractor, options: options.clone(), suffix, aim });
         }
         Ok(())
+    }
+
+    /// Removes the extractors for which `wanted` is true, and returns them.
+    pub(in crate::engine) fn take(&mut self, wanted: impl Fn(&RequiredExtractor) -> bool) -> Vec<RequiredExtractor> {
+        self.0.extract_if(.., |required| wanted(required)).collect()
     }
 
     pub(in crate::engine) fn iter(&self) -> impl Iterator<Item = &RequiredExtractor> {

@@ -6,6 +6,7 @@ use std::{fmt, mem, slice};
 
 use vmaf_head_sys as sys;
 use vmafx_job::{BitDepth, PixelFormat};
+use vmafx_kernels::{InvalidPlane, Plane};
 
 use super::context::{self, ContextConfig};
 use super::{LibvmafError, silence};
@@ -145,6 +146,36 @@ impl SharedPicture {
     /// For a call that may take ownership of the picture; `self` can be dropped in both cases.
     pub(super) fn as_raw(&mut self) -> *mut sys::VmafPicture {
         &raw mut self.0.raw
+    }
+}
+
+/// A plane with samples of either size.
+pub(in crate::engine) enum PlaneSamples<'a> {
+    Eight(Plane<'a, u8>),
+    More(Plane<'a, u16>),
+}
+
+impl SharedPicture {
+    pub(in crate::engine) fn plane(&self, index: usize) -> Result<PlaneSamples<'_>, InvalidPlane> {
+        let raw = &self.0.raw;
+        let (width, height) = (raw.w[index] as usize, raw.h[index] as usize);
+        let stride = usize::try_from(raw.stride[index]).unwrap_or(0);
+        if raw.bpc == 8 {
+            Plane::new(self.samples(index, stride * height), stride, width, height).map(PlaneSamples::Eight)
+        } else {
+            let stride = stride / size_of::<u16>();
+            Plane::new(self.samples(index, stride * height), stride, width, height).map(PlaneSamples::More)
+        }
+    }
+
+    fn samples<T: vmafx_kernels::Sample>(&self, index: usize, length: usize) -> &[T] {
+        let data: *const T = self.0.raw.data[index].cast();
+        if data.is_null() || !data.is_aligned() {
+            return &[];
+        }
+        // SAFETY: libvmaf allocated and initialised `stride * rows` bytes for this plane, which hold `length` integers `T`, for
+        // which every bit pattern is valid. No handle of a shared picture gives write access, and this one is borrowed.
+        unsafe { slice::from_raw_parts(data, length) }
     }
 }
 

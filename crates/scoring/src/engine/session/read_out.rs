@@ -6,6 +6,7 @@ use super::motion::MotionSeries;
 use super::{EngineSession, FedPairs, FrameScores, LoadedModel, ModelSeries, index};
 use crate::engine::EngineError;
 use crate::engine::ffi::{Context, LibvmafError};
+use crate::engine::native::MeasuredFeatures;
 use crate::outcome::ConfidenceInterval;
 
 impl EngineSession {
@@ -14,6 +15,7 @@ impl EngineSession {
         fed: &FedPairs,
         (clip, clips): (usize, usize),
         motion: &[MotionSeries],
+        native: &MeasuredFeatures,
     ) -> Result<FrameScores, EngineError> {
         let mut features: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         let mut models: Vec<ModelSeries> = self.models.iter().map(ModelSeries::empty).collect();
@@ -23,12 +25,10 @@ impl EngineSession {
                 let name = name.to_owned();
                 move |source: LibvmafError| EngineError::Missing { frame, name, source }
             };
-            for series in motion {
-                let value = series.values[position as usize];
-                self.main
-                    .import(&series.output.stored_name, value, index)
-                    .map_err(missing(&series.output.log_name))?;
-                features.entry(series.output.log_name.clone()).or_default().push(value);
+            let motion = motion.iter().map(|series| (&series.output, series.values[position as usize]));
+            for (output, value) in motion.chain(native.of(index)) {
+                self.main.import(&output.stored_name, value, index).map_err(missing(&output.log_name))?;
+                features.entry(output.log_name.clone()).or_default().push(value);
             }
             for output in &self.outputs {
                 let value =

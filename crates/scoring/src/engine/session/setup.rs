@@ -6,10 +6,11 @@ use vmafx_job::Feature;
 
 use super::LoadedModel;
 use crate::engine::EngineError;
-use crate::engine::features::RequiredExtractors;
+use crate::engine::features::{ExtractorKind, RequiredExtractor, RequiredExtractors};
 use crate::engine::features::requested::{extractor_of, unmet_minimum};
 use crate::engine::ffi::{self, ContextConfig, LibvmafError};
 use crate::engine::models::Model;
+use crate::engine::native::{Engine, NativeExtractors};
 use crate::picture::PictureFormat;
 
 /// Whether libvmaf's scores of pictures of this size are reproducible.
@@ -41,6 +42,7 @@ pub struct SessionSetup<'a> {
     /// Threads that measure. With one, the caller's thread measures.
     pub threads: u32,
     pub registration: Registration,
+    pub engine: Engine,
     /// CPU features that libvmaf must not use, as its bits: 48 leaves AVX2, 63 leaves none. It applies to the whole process
     /// and does not change scores; for tests.
     pub cpu_mask: u64,
@@ -85,6 +87,25 @@ impl SessionSetup<'_> {
                 .map_err(|conflict| EngineError::Clash { extractor: conflict.extractor })?;
         }
         Ok(required)
+    }
+
+    /// Takes the extractors that our kernels compute out of `required`.
+    pub(super) fn take_native(
+        &self,
+        required: &mut RequiredExtractors,
+    ) -> Result<Option<NativeExtractors>, EngineError> {
+        match (self.engine, self.registration) {
+            (Engine::Native(set), Registration::Lean) => {
+                NativeExtractors::take_from(required, self.format, self.threads, set)
+                    .map_err(|source| EngineError::NativeSetup { format: self.format, source })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a context of its own measures this extractor.
+    pub(super) fn measures_separately(&self, extractor: &RequiredExtractor) -> bool {
+        self.separate_motion && extractor.kind() == ExtractorKind::Motion
     }
 
     /// Loads the models under names that differ from those of all features.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Pass, ProbedClip};
 use crate::engine::PicturePool;
+use crate::engine::session::EngineSession;
 use crate::input::{self, FrameSource, ReadOptions};
 use crate::score::ScoreError;
 use crate::score::chunk::Chunk;
@@ -73,11 +74,12 @@ impl Pass<'_> {
         &self,
         chunk: &Chunk,
         lengths: Option<&[u64]>,
-        every_reference: bool,
+        session: &EngineSession,
     ) -> Result<(OpenClip, Vec<OpenClip>), ScoreError> {
         let step = self.request.step();
         let bounded = |range: Range<u64>| lengths.is_some().then(|| range.end - range.start);
-        let (reference_pool, distorted_pool) = self.pools(every_reference)?;
+        let every_reference = session.needs_every_reference();
+        let (reference_pool, distorted_pool) = self.pools(session)?;
 
         let (read, scored) = (chunk.read_range(), chunk.frames.clone());
         let take = bounded(read.clone());
@@ -162,18 +164,15 @@ impl Pass<'_> {
     /// Pictures for the reference, and for all distorted clips together.
     ///
     /// There are enough that no feed waits forever for pictures that another holds: those that wait in feeds, the one being
-    /// fed, and the last ones that contexts keep for comparison. All others are being measured and are returned; their number
-    /// bounds the memory of a pass.
-    fn pools(&self, separate_motion: bool) -> Result<(Arc<PicturePool>, Arc<PicturePool>), ScoreError> {
+    /// fed, and those that the session holds. The latter are being measured and are returned; their number bounds the memory
+    /// of a pass.
+    fn pools(&self, session: &EngineSession) -> Result<(Arc<PicturePool>, Arc<PicturePool>), ScoreError> {
         const BEING_FED: u32 = 1;
-        const KEPT_PER_CONTEXT: u32 = 2;
-        let contexts = 1 + u32::from(separate_motion);
-        let measured =
-            if self.request.measuring_threads() > 1 { self.request.measuring_threads() + 2 } else { 0 };
+        let held = session.held_pictures();
         let ahead =
             |clip: &ProbedClip<'_>| if self.read_mode(*clip) == ReadMode::Ahead { HELD_AHEAD } else { 0 };
-        let reference = BEING_FED + KEPT_PER_CONTEXT * contexts + measured + ahead(&self.reference);
-        let distorted = BEING_FED + measured + self.distorted.iter().map(ahead).sum::<u32>();
+        let reference = BEING_FED + held.reference + ahead(&self.reference);
+        let distorted = BEING_FED + held.distorted + self.distorted.iter().map(ahead).sum::<u32>();
         let pool = |count: u32| {
             PicturePool::new(self.format, count)
                 .map_err(|source| ScoreError::Memory { format: self.format, source })

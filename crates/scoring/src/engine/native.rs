@@ -1,0 +1,104 @@
+//! Features that our kernels measure; libvmaf gets them by its import.
+
+mod kernels;
+mod threads;
+
+use vmafx_kernels::InstructionSet;
+
+pub use self::kernels::KernelError;
+use self::kernels::{Kernels, is_native};
+use self::threads::Measurer;
+use super::features::{FeatureOutput, RequiredExtractor, RequiredExtractors};
+use super::ffi::SharedPicture;
+use crate::picture::PictureFormat;
+
+/// Who computes the features. Both give the same bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// libvmaf computes all of them.
+    Libvmaf,
+    /// Our kernels compute those that they can, and libvmaf the others.
+    Native(InstructionSet),
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::Native(InstructionSet::best())
+    }
+}
+
+/// Kernels could not be set up, or measured less than they were given.
+#[derive(Debug, thiserror::Error)]
+pub enum NativeError {
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    #[error("a thread that measures could not be started")]
+    Thread(#[from] std::io::Error),
+    #[error("a thread that measures ended before its work")]
+    ThreadGone,
+}
+
+/// The extractors that our kernels compute in a session, and what they have measured.
+pub(super) struct NativeExtractors {
+    outputs: Vec<FeatureOutput>,
+    measurer: Measurer,
+}
+
+impl NativeExtractors {
+    /// Takes those for which there are kernels out of `required`. `None` if there is none.
+    pub(super) fn take_from(
+        required: &mut RequiredExtractors,
+        format: PictureFormat,
+        threads: u32,
+        set: InstructionSet,
+    ) -> Result<Option<Self>, NativeError> {
+        let extractors = required.take(is_native);
+        if extractors.is_empty() {
+            return Ok(None);
+        }
+        let kernels = (0..threads.max(1))
+            .map(|_| Kernels::new(&extractors, format, set))
+            .collect::<Result<Vec<_>, _>>()?;
+        let outputs = extractors.iter().flat_map(RequiredExtractor::outputs).collect();
+        Ok(Some(Self { outputs, measurer: Measurer::start(kernels)? }))
+    }
+
+    pub(super) fn outputs(&self) -> &[FeatureOutput] {
+        &self.outputs
+    }
+
+    /// Pairs of pictures that are held at most, beside the one being fed.
+    pub(super) fn held_pairs(&self) -> u32 {
+        self.measurer.held_pairs()
+    }
+
+    /// Blocks while all threads are busy.
+    pub(super) fn measure(
+        &mut self,
+        index: u32,
+        reference: &SharedPicture,
+        distorted: &SharedPicture,
+    ) -> Result<(), NativeError> {
+        self.measurer.measure(index, reference, distorted)
+    }
+
+    /// Waits for the threads.
+    pub(super) fn finish(self) -> Result<MeasuredFeatures, NativeError> {
+        Ok(MeasuredFeatures { outputs: self.outputs, values: self.measurer.finish()? })
+    }
+}
+
+/// What the kernels measured in a session.
+#[derive(Default)]
+pub(super) struct MeasuredFeatures {
+    outputs: Vec<FeatureOutput>,
+    values: threads::MeasuredPairs,
+}
+
+impl MeasuredFeatures {
+    /// The outputs of the pair with this index in the session.
+    pub(super) fn of(&self, index: u32) -> impl Iterator<Item = (&FeatureOutput, f64)> {
+        let values = self.values.get(&index).map_or(&[][..], Vec::as_slice);
+        self.outputs.iter().zip(values.iter().copied())
+    }
+}
