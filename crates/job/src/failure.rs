@@ -145,6 +145,8 @@ reasons! {
     ModelMissingOnNode = 29, Unconfirmed;
     /// The node's kernel cannot confine the worker as the node's settings require.
     NodeUnconfined = 30, Node;
+    /// The node's CPU computes other values than the specification of a kernel says.
+    KernelMismatch = 31, Node;
     /// Too many attempts ended because their node disappeared.
     NodeLost = 40, Node;
     /// The job missed its deadline.
@@ -213,7 +215,7 @@ mod tests {
         for reason in FailureReason::ALL.into_iter().filter(|reason| reason.number() < 40) {
             assert_eq!(reason.is_retryable(), reason.number() >= 20, "{reason}");
         }
-        assert!(FailureReason::Newer(31).is_retryable());
+        assert!(FailureReason::Newer(32).is_retryable());
         assert!(!FailureReason::Newer(9).is_retryable());
     }
 
@@ -248,6 +250,7 @@ mod tests {
                     Reason::ScratchFull,
                     Reason::Internal,
                     Reason::NodeUnconfined,
+                    Reason::KernelMismatch,
                     Reason::NodeLost,
                 ],
             ),

@@ -27,6 +27,9 @@ pub struct ScoreDetails {
     pub model: String,
     pub model_digest: String,
     pub backend: String,
+    /// Who computed the features: `libvmaf`, or `native-` and the instruction set. Empty: the node did not record it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub engine: String,
     /// Frame pairs that were scored.
     pub frames: u64,
     /// The size at which the frames were compared.

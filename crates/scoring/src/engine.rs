@@ -13,9 +13,9 @@ mod native;
 pub mod session;
 
 pub use error::EngineError;
+pub use ffi::{LibvmafError, Picture, PicturePool, SharedPicture};
 pub use native::{Engine, KernelError, NativeError};
 pub use vmafx_kernels::InstructionSet;
-pub use ffi::{LibvmafError, Picture, PicturePool, SharedPicture};
 
 /// Version of libvmaf.
 pub fn version() -> String {

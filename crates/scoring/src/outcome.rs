@@ -95,6 +95,8 @@ pub struct ConfidenceInterval {
 pub struct EngineVersions {
     pub vmafx: String,
     pub libvmaf: String,
+    /// Who computed the features: see [`crate::engine::Engine`].
+    pub features: String,
 }
 
 /// Something that a reader of the score should know.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use vmafx_job::ScoringOptions;
+use vmafx_scoring::engine::Engine;
 use vmafx_scoring::engine::models::ModelChoice;
 
 use crate::raw_video::RawVideoArgs;
@@ -93,6 +94,10 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "N", help_heading = "Scoring")]
     pub threads: Option<NonZeroU32>,
 
+    /// What computes the features; does not change the scores
+    #[arg(long, value_name = "ENGINE", help_heading = "Scoring", default_value = "native")]
+    pub engine: EngineName,
+
     /// Split the clip into N chunks that are scored in parallel; does not change the scores
     #[arg(long, value_name = "N", help_heading = "Scoring", default_value = "1")]
     pub chunks: NonZeroU32,
@@ -122,6 +127,23 @@ pub enum ScoreFormat {
     Json,
     /// One row per frame
     Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// Kernels for this CPU, with the same bits as libvmaf at about half of its cost; libvmaf for other features
+    Native,
+    /// libvmaf
+    Libvmaf,
+}
+
+impl From<EngineName> for Engine {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Native => Self::default(),
+            EngineName::Libvmaf => Self::Libvmaf,
+        }
+    }
 }
 
 impl ScoreArgs {

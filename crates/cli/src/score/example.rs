@@ -49,6 +49,10 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             ("psnr_y".to_owned(), scores.to_vec()),
         ]),
         warnings: vec![],
-        engine: EngineVersions { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+        engine: EngineVersions {
+            vmafx: "0.1.0".to_owned(),
+            libvmaf: "3.2.0".to_owned(),
+            features: "native-avx2".to_owned(),
+        },
     }
 }

@@ -51,6 +51,7 @@ pub(super) fn score_result(outcome: &ScoringOutcome) -> Result<ScoreResult, Fail
         details: Some(ScoreDetails {
             model: model.name,
             model_digest: model.digest,
+            engine: outcome.engine.features.clone(),
             frames: summary.frames,
             size: Some(FrameSize { width: format.width, height: format.height }),
             scores: Some(PooledScores::from(&model.pooled)),

@@ -104,6 +104,7 @@ pub fn score_details(result: wire::ResultDetails) -> ScoreDetails {
         model: result.model,
         model_digest: result.model_digest,
         backend: result.backend,
+        engine: result.engine,
         frames: result.frames,
         size: result.size.map(|wire::PictureSize { width, height }| FrameSize { width, height }),
         scores: result.scores.map(Into::into),

@@ -69,6 +69,7 @@ impl From<ScoreDetails> for wire::ResultDetails {
             model: details.model,
             model_digest: details.model_digest,
             backend: details.backend,
+            engine: details.engine,
             frames: details.frames,
             size: details.size.map(Into::into),
             scores: details.scores.map(Into::into),

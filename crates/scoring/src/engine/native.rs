@@ -3,6 +3,8 @@
 mod kernels;
 mod threads;
 
+use std::fmt;
+
 use vmafx_kernels::InstructionSet;
 
 pub use self::kernels::KernelError;
@@ -19,6 +21,16 @@ pub enum Engine {
     Libvmaf,
     /// Our kernels compute those that they can, and libvmaf the others.
     Native(InstructionSet),
+}
+
+/// `libvmaf`, or `native-` and the instruction set, as in reports.
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Libvmaf => f.write_str("libvmaf"),
+            Self::Native(set) => write!(f, "native-{set}"),
+        }
+    }
 }
 
 impl Default for Engine {

@@ -149,7 +149,8 @@ impl EngineSession {
     pub fn finish(mut self, lengths: &[u32]) -> Result<Vec<FrameScores>, EngineError> {
         let fed = self.clips.iter().map(|clip| clip.frames.len() as u64).sum();
         let native = self.native.take().map(NativeExtractors::finish).transpose();
-        let native = native.map_err(|source| EngineError::NativeFinish { frames: fed, source })?.unwrap_or_default();
+        let native =
+            native.map_err(|source| EngineError::NativeFinish { frames: fed, source })?.unwrap_or_default();
         if fed > 0 && self.main_measures {
             self.main.flush().map_err(|source| EngineError::Finish { frames: fed, source })?;
         }

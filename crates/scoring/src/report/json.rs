@@ -48,6 +48,7 @@ struct ComparisonDocument<'a> {
 #[serde(rename_all = "camelCase")]
 struct VmafxSection<'a> {
     version: &'a str,
+    engine: &'a str,
     reference: &'a InputDetails,
     distorted: &'a InputDetails,
     alignment: &'a Alignment,
@@ -88,6 +89,7 @@ impl<'a> ComparisonDocument<'a> {
             aggregate_metrics: serde_json::Map::new(),
             vmafx: VmafxSection {
                 version: &outcome.engine.vmafx,
+                engine: &outcome.engine.features,
                 reference: &outcome.reference,
                 distorted: &outcome.distorted,
                 alignment: &outcome.alignment,

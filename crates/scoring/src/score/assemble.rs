@@ -81,6 +81,10 @@ pub(super) fn outcome(
         models,
         features: finished.scores.features,
         warnings,
-        engine: EngineVersions { vmafx: env!("CARGO_PKG_VERSION").to_owned(), libvmaf: engine::version() },
+        engine: EngineVersions {
+            vmafx: env!("CARGO_PKG_VERSION").to_owned(),
+            libvmaf: engine::version(),
+            features: request.engine.to_string(),
+        },
     }
 }

@@ -52,7 +52,11 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             scores.iter().map(|score| score / 100.0).collect(),
         )]),
         warnings: vec![],
-        engine: EngineVersions { vmafx: "0.1.0".to_owned(), libvmaf: "3.2.0".to_owned() },
+        engine: EngineVersions {
+            vmafx: "0.1.0".to_owned(),
+            libvmaf: "3.2.0".to_owned(),
+            features: "native-avx2".to_owned(),
+        },
     }
 }
 

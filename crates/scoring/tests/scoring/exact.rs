@@ -1,9 +1,11 @@
 //! Scores have the same bits for all threads, steps, instruction sets and registrations.
 
 use rstest::rstest;
-use vmafx_job::Feature;
+use vmafx_job::{BitDepth, Feature};
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::engine::session::Registration;
+use vmafx_scoring::engine::{Engine, InstructionSet};
+use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::Request;
 
 use crate::clips::{Clips, LARGE, bits, every_model, format, named, outcome, run_alone, score_every};
@@ -60,6 +62,27 @@ fn the_instruction_set_does_not_change_a_bit(#[case] mask: u64) {
     let fastest = bits(&run_alone(&request).unwrap()[0]);
     request.cpu_mask = mask;
     assert_eq!(bits(&run_alone(&request).unwrap()[0]), fastest);
+}
+
+#[rstest]
+#[case::eight_bits(BitDepth::Eight, LARGE)]
+#[case::ten_bits(BitDepth::Ten, LARGE)]
+#[case::twelve_bits(BitDepth::Twelve, (337, 321))]
+#[case::sixteen_bits(BitDepth::Sixteen, (321, 337))]
+fn our_kernels_give_the_bits_of_libvmaf(
+    #[case] depth: BitDepth,
+    #[case] (width, height): (u32, u32),
+    #[values(1, 3)] threads: u32,
+) {
+    let clips = Clips::new(PictureFormat { depth, ..format(width, height) });
+    let mut request = request(&clips, 9);
+    request.threads = threads;
+    request.engine = Engine::Libvmaf;
+    let libvmaf = bits(&outcome(&request));
+    for set in InstructionSet::available() {
+        request.engine = Engine::Native(set);
+        assert_eq!(bits(&outcome(&request)), libvmaf, "{set}");
+    }
 }
 
 #[test]

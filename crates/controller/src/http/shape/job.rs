@@ -189,6 +189,9 @@ pub struct JobResult {
     pub model_digest: String,
     /// The backend that was used.
     pub backend: String,
+    /// What computed the features: `libvmaf`, or `native-` and the instruction set.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub engine: String,
     /// Frame pairs scored.
     pub frames: u64,
     /// The size at which the frames were compared.
@@ -253,6 +256,7 @@ impl From<&ScoreDetails> for JobResult {
             model: details.model.clone(),
             model_digest: details.model_digest.clone(),
             backend: details.backend.clone(),
+            engine: details.engine.clone(),
             frames: details.frames,
             size: details.size.map(|FrameSize { width, height }| Size { width, height }),
             scores: details.scores,

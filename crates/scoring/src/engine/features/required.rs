@@ -143,7 +143,10 @@ impl RequiredExtractors {
     }
 
     /// Removes the extractors for which `wanted` is true, and returns them.
-    pub(in crate::engine) fn take(&mut self, wanted: impl Fn(&RequiredExtractor) -> bool) -> Vec<RequiredExtractor> {
+    pub(in crate::engine) fn take(
+        &mut self,
+        wanted: impl Fn(&RequiredExtractor) -> bool,
+    ) -> Vec<RequiredExtractor> {
         self.0.extract_if(.., |required| wanted(required)).collect()
     }
 

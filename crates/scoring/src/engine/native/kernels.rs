@@ -1,7 +1,7 @@
 //! The kernels of one thread.
 
-use vmafx_kernels::{Vif, VifConfig, VifError};
 use vmafx_kernels::{InstructionSet, InvalidPlane, Plane, Sample};
+use vmafx_kernels::{Vif, VifConfig, VifError};
 
 use crate::engine::features::RequiredExtractor;
 use crate::engine::ffi::{PlaneSamples, SharedPicture};
@@ -37,7 +37,11 @@ impl Kernels {
         format: PictureFormat,
         set: InstructionSet,
     ) -> Result<Self, KernelError> {
-        extractors.iter().map(|extractor| Kernel::new(extractor, format, set)).collect::<Result<_, _>>().map(Self)
+        extractors
+            .iter()
+            .map(|extractor| Kernel::new(extractor, format, set))
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// The values of all outputs of the extractors, in their order.
@@ -77,7 +81,11 @@ impl Kernels {
 const LUMA: usize = 0;
 
 impl Kernel {
-    fn new(extractor: &RequiredExtractor, format: PictureFormat, set: InstructionSet) -> Result<Self, KernelError> {
+    fn new(
+        extractor: &RequiredExtractor,
+        format: PictureFormat,
+        set: InstructionSet,
+    ) -> Result<Self, KernelError> {
         let (width, height, depth) = (format.width as usize, format.height as usize, format.depth.bits());
         Vif::new(&VifConfig {
             width,

@@ -39,7 +39,9 @@ impl Measurer {
     /// One set of kernels for each thread. A single one measures in the caller's thread.
     pub(super) fn start(mut kernels: Vec<Kernels>) -> std::io::Result<Self> {
         match kernels.pop() {
-            Some(only) if kernels.is_empty() => Ok(Self::Here { kernels: only, measured: MeasuredPairs::new() }),
+            Some(only) if kernels.is_empty() => {
+                Ok(Self::Here { kernels: only, measured: MeasuredPairs::new() })
+            }
             last => MeasuringThreads::start(kernels.into_iter().chain(last)).map(Self::Threads),
         }
     }
@@ -48,9 +50,7 @@ impl Measurer {
     pub(super) fn held_pairs(&self) -> u32 {
         match self {
             Self::Here { .. } => 0,
-            Self::Threads(threads) => {
-                u32::try_from(threads.threads.len() + QUEUED_PAIRS).unwrap_or(u32::MAX)
-            }
+            Self::Threads(threads) => u32::try_from(threads.threads.len() + QUEUED_PAIRS).unwrap_or(u32::MAX),
         }
     }
 

@@ -6,8 +6,8 @@ use vmafx_job::Feature;
 
 use super::LoadedModel;
 use crate::engine::EngineError;
-use crate::engine::features::{ExtractorKind, RequiredExtractor, RequiredExtractors};
 use crate::engine::features::requested::{extractor_of, unmet_minimum};
+use crate::engine::features::{ExtractorKind, RequiredExtractor, RequiredExtractors};
 use crate::engine::ffi::{self, ContextConfig, LibvmafError};
 use crate::engine::models::Model;
 use crate::engine::native::{Engine, NativeExtractors};

@@ -29,10 +29,14 @@ pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
         let why = why.map_or_else(String::new, |why| format!(", picked because {}", text(why)));
         entry(&mut html, "Model", &format!("{}{why}<code>{}</code>", text(name), text(digest)));
     }
-    let engines: BTreeSet<_> =
-        clips.iter().map(|clip| (&clip.outcome.engine.vmafx, &clip.outcome.engine.libvmaf)).collect();
-    for (vmafx, libvmaf) in engines {
-        entry(&mut html, "Engine", &format!("vmafx {}, libvmaf {}", text(vmafx), text(libvmaf)));
+    let engines: BTreeSet<_> = clips
+        .iter()
+        .map(|clip| &clip.outcome.engine)
+        .map(|engine| (&engine.features, &engine.vmafx, &engine.libvmaf))
+        .collect();
+    for (features, vmafx, libvmaf) in engines {
+        let versions = format!("{}; vmafx {}, libvmaf {}", text(features), text(vmafx), text(libvmaf));
+        entry(&mut html, "Engine", &versions);
     }
     html + "</dl>"
 }
