@@ -3,10 +3,14 @@
 //! Each feature has a scalar implementation, which is its specification, and kernels for instruction sets, which are checked
 //! against it on intermediate values. [`InstructionSet`] is chosen once, when a feature is created.
 
+mod adm;
 mod instruction_set;
 mod plane;
 mod sample;
+mod simd;
 
+pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity};
 pub use instruction_set::InstructionSet;
 pub use plane::{InvalidPlane, Plane};
 pub use sample::Sample;
+pub use simd::UnavailableInstructionSet;
