@@ -17,9 +17,11 @@ mod shifts;
 pub use csf::ContrastSensitivity;
 pub use scores::{AdmScale, AdmScores};
 
+use crate::sample::SizedPlane;
 use crate::simd::{Simd, UnavailableInstructionSet};
 use crate::{InstructionSet, Plane, Sample};
 use csf::Weights;
+use kernels::Source;
 use geometry::{Axis, MIN_SIZE, SCALES};
 use scale::{Approximation, Scale, ScaleSums};
 use scores::ScaleParts;
@@ -176,7 +178,11 @@ impl Adm {
                 });
             }
         }
-        let sums = self.sums([reference, distorted]);
+        let sums = match (T::sized(reference), T::sized(distorted)) {
+            (SizedPlane::Bytes(reference), SizedPlane::Bytes(distorted)) => self.sums([&reference, &distorted]),
+            (SizedPlane::Words(reference), SizedPlane::Words(distorted)) => self.sums([&reference, &distorted]),
+            _ => return Err(AdmError::SampleSize { bytes: T::BYTES, depth }),
+        };
         let parts = std::array::from_fn(|scale| {
             let (shifts, scored) = match scale.checked_sub(1) {
                 None => (self.fine.shifts(), self.fine.scored()),
@@ -187,8 +193,15 @@ impl Adm {
         Ok(scores::scores(parts, [width, height], &options))
     }
 
+    /// Whether libvmaf gives the same values on all CPUs. For some widths below 430 its vector code reads past the end of a row,
+    /// and depends on the instruction set; this implementation then equals its C code.
+    pub fn is_consistent_in_libvmaf(width: usize) -> bool {
+        let coarse = &Axis::scales(width.max(MIN_SIZE))[1..];
+        coarse.iter().all(|axis| axis.band % 4 != 1 || axis.computed.end < axis.band)
+    }
+
     /// All integer sums.
-    fn sums<T: Sample>(&mut self, planes: [&Plane<'_, T>; 2]) -> [ScaleSums; SCALES] {
+    fn sums<T: Source<Coefficient = i16>>(&mut self, planes: [&Plane<'_, T>; 2]) -> [ScaleSums; SCALES] {
         let Self { simd, fine, fine_approximations, coarse, coarse_approximations, .. } = self;
         let [scale1, scale2, scale3] = coarse;
         let [approximations1, approximations2, approximations3] = coarse_approximations;

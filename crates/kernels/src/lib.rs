@@ -5,12 +5,14 @@
 
 mod adm;
 mod instruction_set;
+mod motion;
 mod plane;
 mod sample;
 mod simd;
 
 pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity};
 pub use instruction_set::InstructionSet;
+pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};
 pub use plane::{InvalidPlane, Plane};
 pub use sample::Sample;
 pub use simd::UnavailableInstructionSet;

@@ -5,7 +5,6 @@
 
 use super::scalar;
 use super::shifts::ScaleShifts;
-use crate::Sample;
 use crate::simd::Simd;
 
 /// Length of a row of coefficients in memory, so that whole vectors fit from any of its first elements.
@@ -69,7 +68,15 @@ pub(super) trait Coefficient: Copy + Default + Send {
     ) -> [u64; 3];
 }
 
-impl<T: Sample> Source for T {
+impl Source for u8 {
+    type Coefficient = i16;
+
+    fn vertical(_: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
+        scalar::vertical_samples(depth, rows, low, high);
+    }
+}
+
+impl Source for u16 {
     type Coefficient = i16;
 
     fn vertical(_: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
