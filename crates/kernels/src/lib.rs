@@ -3,12 +3,18 @@
 //! Each feature has a scalar implementation, which is its specification, and kernels for instruction sets, which are checked
 //! against it on intermediate values. [`InstructionSet`] is chosen once, when a feature is created.
 
+mod adm;
 mod instruction_set;
+mod motion;
 mod plane;
 mod sample;
+mod simd;
 mod vif;
 
+pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity};
 pub use instruction_set::InstructionSet;
+pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};
 pub use plane::{InvalidPlane, Plane};
 pub use sample::Sample;
+pub use simd::UnavailableInstructionSet;
 pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};
