@@ -10,5 +10,5 @@ mod vif;
 
 pub use instruction_set::InstructionSet;
 pub use plane::{InvalidPlane, Plane};
-pub use sample::Sample;
+pub use sample::{NamedPlane, Sample};
 pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};
