@@ -17,7 +17,7 @@ mod shifts;
 pub use csf::ContrastSensitivity;
 pub use scores::{AdmScale, AdmScores};
 
-use crate::sample::SizedPlane;
+use crate::sample::NamedPlane;
 use crate::simd::{Simd, UnavailableInstructionSet};
 use crate::{InstructionSet, Plane, Sample};
 use csf::Weights;
@@ -178,9 +178,9 @@ impl Adm {
                 });
             }
         }
-        let sums = match (T::sized(reference), T::sized(distorted)) {
-            (SizedPlane::Bytes(reference), SizedPlane::Bytes(distorted)) => self.sums([&reference, &distorted]),
-            (SizedPlane::Words(reference), SizedPlane::Words(distorted)) => self.sums([&reference, &distorted]),
+        let sums = match (T::named(reference), T::named(distorted)) {
+            (NamedPlane::Bytes(reference), NamedPlane::Bytes(distorted)) => self.sums([&reference, &distorted]),
+            (NamedPlane::Words(reference), NamedPlane::Words(distorted)) => self.sums([&reference, &distorted]),
             _ => return Err(AdmError::SampleSize { bytes: T::BYTES, depth }),
         };
         let parts = std::array::from_fn(|scale| {

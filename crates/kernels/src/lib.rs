@@ -15,6 +15,6 @@ pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, Contras
 pub use instruction_set::InstructionSet;
 pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};
 pub use plane::{InvalidPlane, Plane};
-pub use sample::Sample;
+pub use sample::{NamedPlane, Sample};
 pub use simd::UnavailableInstructionSet;
 pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};

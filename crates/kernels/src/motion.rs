@@ -9,7 +9,7 @@ mod series;
 
 pub use series::{MotionScores, MotionSeries};
 
-use crate::sample::SizedPlane;
+use crate::sample::NamedPlane;
 use crate::simd::{Simd, UnavailableInstructionSet};
 use crate::{InstructionSet, Plane, Sample};
 use kernels::Blur;
@@ -141,11 +141,11 @@ impl Motion {
         let index = self.series.len();
         let slot = index % options.distance();
         let first = index < options.distance();
-        let sum = match (T::sized(plane), &mut self.frames) {
-            (SizedPlane::Bytes(plane), Frames::Bytes(frames)) => {
+        let sum = match (T::named(plane), &mut self.frames) {
+            (NamedPlane::Bytes(plane), Frames::Bytes(frames)) => {
                 if options.force_zero { 0 } else { self.blur.compare(&mut frames[slot], &plane, first) }
             }
-            (SizedPlane::Words(plane), Frames::Words(frames)) => {
+            (NamedPlane::Words(plane), Frames::Words(frames)) => {
                 if options.force_zero { 0 } else { self.blur.compare(&mut frames[slot], &plane, first) }
             }
             _ => return Err(MotionError::SampleSize { bytes: T::BYTES, depth }),

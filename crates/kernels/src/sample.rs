@@ -7,27 +7,25 @@ pub trait Sample: Copy + Default + Send + Sync + Into<u32> + 'static {
     /// Bytes of a stored sample.
     const BYTES: usize = size_of::<Self>();
 
-    /// Lets code that exists once for each size of a sample be chosen.
-    #[doc(hidden)]
-    fn sized<'a>(plane: &Plane<'a, Self>) -> SizedPlane<'a>;
+    /// The plane with its type named, by which a kernel is chosen.
+    fn named(plane: Plane<'_, Self>) -> NamedPlane<'_>;
 }
 
-/// A plane by the size of its samples.
-#[doc(hidden)]
+/// A plane of one of the types of samples.
 #[derive(Clone, Copy, Debug)]
-pub enum SizedPlane<'a> {
+pub enum NamedPlane<'a> {
     Bytes(Plane<'a, u8>),
     Words(Plane<'a, u16>),
 }
 
 impl Sample for u8 {
-    fn sized<'a>(plane: &Plane<'a, Self>) -> SizedPlane<'a> {
-        SizedPlane::Bytes(*plane)
+    fn named(plane: Plane<'_, Self>) -> NamedPlane<'_> {
+        NamedPlane::Bytes(plane)
     }
 }
 
 impl Sample for u16 {
-    fn sized<'a>(plane: &Plane<'a, Self>) -> SizedPlane<'a> {
-        SizedPlane::Words(*plane)
+    fn named(plane: Plane<'_, Self>) -> NamedPlane<'_> {
+        NamedPlane::Words(plane)
     }
 }

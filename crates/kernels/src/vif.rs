@@ -13,16 +13,24 @@
 //! - Sums do not depend on the order of samples, so kernels may take them in any order. Only [`VifSums::scale`] uses
 //!   floating-point numbers across samples.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod dispatch;
 mod filter;
 mod log_table;
 mod pictures;
 mod scalar;
 mod scores;
 mod statistic;
+#[cfg(target_arch = "x86_64")]
+mod strip;
 
 pub use scores::{VifScale, VifScores, VifSums};
 
-use crate::{InstructionSet, InvalidPlane, Plane, Sample};
+use crate::{InstructionSet, InvalidPlane, NamedPlane, Plane, Sample};
+#[cfg(target_arch = "x86_64")]
+use dispatch::Avx2Vif;
 use filter::SCALES;
 use log_table::LogTable;
 use pictures::{Halved, Pair};
@@ -72,6 +80,20 @@ pub struct Vif {
 #[derive(Debug)]
 enum Kernel {
     Scalar(ScalarVif),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2Vif),
+}
+
+impl Kernel {
+    fn new(config: &VifConfig) -> Option<Self> {
+        match config.instruction_set {
+            InstructionSet::Scalar => Some(Self::Scalar(ScalarVif::new(config.width))),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 | InstructionSet::Avx512 => Avx2Vif::new().map(Self::Avx2),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => None,
+        }
+    }
 }
 
 impl Vif {
@@ -89,15 +111,13 @@ impl Vif {
         if !(1.0..=100.0).contains(&limit) {
             return Err(VifError::GainLimit { limit });
         }
-        if !instruction_set.is_available() {
-            return Err(VifError::Unavailable(instruction_set));
-        }
+        let kernel = Kernel::new(config).ok_or(VifError::Unavailable(instruction_set))?;
         Ok(Self {
             config: *config,
             limit: GainLimit(limit),
             table: LogTable::new(),
             halved: [1, 2, 3].map(|scale| Halved::new(width >> scale, height >> scale)),
-            kernel: Kernel::Scalar(ScalarVif::new(width)),
+            kernel,
             sums: [VifSums::default(); SCALES],
         })
     }
@@ -110,11 +130,12 @@ impl Vif {
     ) -> Result<VifScores, VifError> {
         self.check(reference)?;
         self.check(distorted)?;
-        let first = Pair { reference: *reference, distorted: *distorted, shift: 16 - self.config.depth };
+        let shift = 16 - self.config.depth;
         let [one, two, three] = &mut self.halved;
         let (table, limit) = (&self.table, self.limit);
         match &mut self.kernel {
             Kernel::Scalar(kernel) => {
+                let first = Pair { reference: *reference, distorted: *distorted, shift };
                 self.sums[0] = kernel.measure(0, &first, table, limit);
                 kernel.halve(0, &first, one);
                 self.sums[1] = kernel.measure(1, &one.pair()?, table, limit);
@@ -122,6 +143,25 @@ impl Vif {
                 self.sums[2] = kernel.measure(2, &two.pair()?, table, limit);
                 kernel.halve(2, &two.pair()?, three);
                 self.sums[3] = kernel.measure(3, &three.pair()?, table, limit);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2(kernel) => {
+                self.sums[0] = match (T::named(*reference), T::named(*distorted)) {
+                    (NamedPlane::Bytes(reference), NamedPlane::Bytes(distorted)) => {
+                        kernel.measure_bytes(&Pair { reference, distorted, shift }, one, table, limit)
+                    }
+                    (NamedPlane::Words(reference), NamedPlane::Words(distorted)) => kernel.measure_words(
+                        0,
+                        &Pair { reference, distorted, shift },
+                        Some(one),
+                        table,
+                        limit,
+                    ),
+                    _ => VifSums::default(),
+                };
+                self.sums[1] = kernel.measure_words(1, &one.pair()?, Some(two), table, limit);
+                self.sums[2] = kernel.measure_words(2, &two.pair()?, Some(three), table, limit);
+                self.sums[3] = kernel.measure_words(3, &three.pair()?, None, table, limit);
             }
         }
         Ok(VifScores { scales: self.sums.map(|sums| sums.scale()) })

@@ -22,6 +22,37 @@ pub(super) const fn reach(scale: usize) -> usize {
     TAPS[scale].len() / 2
 }
 
+/// The number of pairs of neighbours on either side of a pair that the windows of both samples of the pair touch.
+pub(super) const fn reach_in_pairs(scale: usize) -> usize {
+    reach(scale).div_ceil(2)
+}
+
+/// The number of pairs that the windows of both samples of a pair touch.
+pub(super) const fn pairs(scale: usize) -> usize {
+    2 * reach_in_pairs(scale) + 1
+}
+
+/// The largest number of pairs.
+pub(super) const MAX_PAIRS: usize = pairs(0);
+
+/// The weights of pair `pair` in the window of the first (`parity` 0) or second sample of the middle pair, as the instruction
+/// for products of pairs takes them. They are signed words, in which the one weight above 32767 wraps: see [`is_wrapped`].
+#[allow(clippy::cast_possible_wrap)]
+pub(super) const fn pair_weights(scale: usize, pair: usize, parity: usize) -> i32 {
+    let first = (2 * pair + reach(scale)).wrapping_sub(2 * reach_in_pairs(scale) + parity);
+    (weight(scale, first) | weight(scale, first.wrapping_add(1)) << 16) as i32
+}
+
+const fn weight(scale: usize, tap: usize) -> u32 {
+    let taps = TAPS[scale];
+    if tap < taps.len() { taps[tap] as u32 } else { 0 }
+}
+
+/// Whether the weight of the centre is too large for a signed word, and 65536 times the centre must be added.
+pub(super) const fn is_wrapped(scale: usize) -> bool {
+    TAPS[scale][reach(scale)] > i16::MAX.cast_unsigned()
+}
+
 /// The sample in a row or column of `length` samples that stands for `position`, which may be outside by less than `length`.
 pub(super) fn mirror(position: isize, length: usize) -> usize {
     let inside = position.unsigned_abs();

@@ -101,7 +101,7 @@ impl Content {
         random: &mut Random,
     ) -> [u32; 2] {
         let maximum = (1_u32 << depth) - 1;
-        let extreme = |high: bool| if high { maximum } else { 0 };
+        let extreme = |index: usize| if index.is_multiple_of(2) { maximum } else { 0 };
         match self {
             Self::Natural => {
                 let (u, v) = (x as f64 / 40.0, y as f64 / 30.0);
@@ -121,10 +121,10 @@ impl Content {
                 let level = (x + y) as u64 * u64::from(maximum) / (width + height) as u64;
                 [level as u32, (level as u32).saturating_sub(level as u32 % 3)]
             }
-            Self::Checkerboard => [extreme((x + y) % 2 != 0), extreme((x + y) % 2 != 1)],
+            Self::Checkerboard => [extreme(x + y), extreme(x + y + 1)],
             Self::Black => [0, 0],
             Self::White => [maximum, maximum],
-            Self::Blocks => [extreme((x / 9 + y / 5) % 2 != 0), extreme((x / 8 + y / 5) % 2 != 0)],
+            Self::Blocks => [extreme(x / 9 + y / 5), extreme(x / 8 + y / 5)],
         }
     }
 }

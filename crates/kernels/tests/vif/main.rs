@@ -100,6 +100,60 @@ fn all_values_are_those_of_libvmaf(
     }
 }
 
+/// Sums of all scales, which show differences that `num` and `den` hide.
+fn assert_equal_to_scalar<T: Level>(width: usize, height: usize, depth: u32) {
+    for content in Content::ALL {
+        let clip = Clip::<T>::new(content, width, height, depth);
+        for limit in GAIN_LIMITS {
+            let sums = |instruction_set| {
+                let mut vif = Vif::new(&config(width, height, depth, limit, instruction_set)).unwrap();
+                vif.measure(&clip.reference(), &clip.distorted()).unwrap();
+                *vif.sums()
+            };
+            let expected = sums(InstructionSet::Scalar);
+            for set in InstructionSet::available().skip(1) {
+                assert_eq!(
+                    sums(set),
+                    expected,
+                    "{set}, {content:?} {width}x{height} {depth} bit, limit {limit}"
+                );
+            }
+        }
+    }
+}
+
+fn assert_equal_to_scalar_at_all_depths(width: usize, height: usize) {
+    assert_equal_to_scalar::<u8>(width, height, 8);
+    for depth in [10, 12, 16] {
+        assert_equal_to_scalar::<u16>(width, height, depth);
+    }
+}
+
+#[test]
+fn instruction_sets_have_the_sums_of_the_specification_at_small_sizes() {
+    for size in Vif::MIN_SIZE..50 {
+        assert_equal_to_scalar_at_all_depths(size, 17 + size % 23);
+        assert_equal_to_scalar_at_all_depths(17 + size % 19, size);
+    }
+}
+
+/// Strips begin and end, and blocks are partly outside the picture.
+#[test]
+fn instruction_sets_have_the_sums_of_the_specification_at_all_widths() {
+    for width in 50..=300 {
+        assert_equal_to_scalar::<u8>(width, 19, 8);
+        assert_equal_to_scalar::<u16>(width, 18, 10);
+    }
+}
+
+#[rstest]
+fn instruction_sets_have_the_sums_of_the_specification_at_larger_sizes(
+    #[values(127, 128, 129, 150, 256, 300)] width: usize,
+    #[values(64, 99, 300)] height: usize,
+) {
+    assert_equal_to_scalar_at_all_depths(width, height);
+}
+
 #[test]
 fn the_smallest_pictures_have_the_values_of_libvmaf() {
     for size in Vif::MIN_SIZE..33 {
