@@ -141,12 +141,20 @@ impl Motion {
         let index = self.series.len();
         let slot = index % options.distance();
         let first = index < options.distance();
-        let sum = match (T::named(plane), &mut self.frames) {
+        let sum = match (T::named(*plane), &mut self.frames) {
             (NamedPlane::Bytes(plane), Frames::Bytes(frames)) => {
-                if options.force_zero { 0 } else { self.blur.compare(&mut frames[slot], &plane, first) }
+                if options.force_zero {
+                    0
+                } else {
+                    self.blur.compare(&mut frames[slot], &plane, first)
+                }
             }
             (NamedPlane::Words(plane), Frames::Words(frames)) => {
-                if options.force_zero { 0 } else { self.blur.compare(&mut frames[slot], &plane, first) }
+                if options.force_zero {
+                    0
+                } else {
+                    self.blur.compare(&mut frames[slot], &plane, first)
+                }
             }
             _ => return Err(MotionError::SampleSize { bytes: T::BYTES, depth }),
         };

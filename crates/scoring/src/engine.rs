@@ -14,7 +14,7 @@ pub mod session;
 
 pub use error::EngineError;
 pub use ffi::{LibvmafError, Picture, PicturePool, SharedPicture};
-pub use native::{Engine, KernelError, NativeError};
+pub use native::{Engine, KernelError, KernelMismatch, NativeError, check_kernels};
 pub use vmafx_kernels::InstructionSet;
 
 /// Version of libvmaf.

@@ -20,12 +20,7 @@ impl Blur {
 
     /// The sum of absolute differences of a frame and the earlier one in `earlier`, which it replaces. A frame without an
     /// earlier one is only stored.
-    pub(super) fn compare<T: Sample>(
-        &mut self,
-        earlier: &mut [T],
-        plane: &Plane<'_, T>,
-        first: bool,
-    ) -> u64 {
+    pub(super) fn compare<T: Sample>(&mut self, earlier: &mut [T], plane: &Plane<'_, T>, first: bool) -> u64 {
         let (width, height) = (plane.width(), plane.height());
         let mut sum = 0;
         for (y, earlier) in earlier.chunks_exact_mut(width).enumerate() {

@@ -76,8 +76,9 @@ impl Context {
         for (key, value) in options {
             let (key, value) = (CString::new(*key).unwrap(), CString::new(*value).unwrap());
             // SAFETY: all pointers are valid for the call, which copies the strings.
-            let code =
-                unsafe { sys::vmaf_feature_dictionary_set(&raw mut dictionary, key.as_ptr(), value.as_ptr()) };
+            let code = unsafe {
+                sys::vmaf_feature_dictionary_set(&raw mut dictionary, key.as_ptr(), value.as_ptr())
+            };
             assert_eq!(code, 0);
         }
         let extractor = CString::new(extractor).unwrap();
@@ -90,8 +91,7 @@ impl Context {
         let (mut reference, mut distorted) = (picture(reference), picture(distorted));
         let index = u32::try_from(index).unwrap();
         // SAFETY: libvmaf takes ownership of both pictures, which it allocated.
-        let code =
-            unsafe { sys::vmaf_read_pictures(self.0, &raw mut reference, &raw mut distorted, index) };
+        let code = unsafe { sys::vmaf_read_pictures(self.0, &raw mut reference, &raw mut distorted, index) };
         assert_eq!(code, 0);
     }
 
@@ -127,8 +127,7 @@ fn picture(luma: &Luma) -> sys::VmafPicture {
     assert_eq!(unsafe { sys::vmaf_picture_alloc(&raw mut picture, format, luma.depth, width, height) }, 0);
     let stride = usize::try_from(picture.stride[0]).unwrap();
     // SAFETY: libvmaf allocated and cleared `stride * height` bytes, and nothing else refers to them.
-    let bytes =
-        unsafe { std::slice::from_raw_parts_mut(picture.data[0].cast::<u8>(), stride * luma.height) };
+    let bytes = unsafe { std::slice::from_raw_parts_mut(picture.data[0].cast::<u8>(), stride * luma.height) };
     for (row, samples) in bytes.chunks_exact_mut(stride).zip(luma.samples.chunks_exact(luma.width)) {
         if luma.depth == 8 {
             for (byte, sample) in row.iter_mut().zip(samples) {

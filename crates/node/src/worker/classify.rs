@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 
 use vmafx_job::{Failure, FailureReason};
-use vmafx_scoring::engine::EngineError;
 use vmafx_scoring::engine::models::ModelError;
+use vmafx_scoring::engine::{EngineError, NativeError};
 use vmafx_scoring::input::InputError;
 use vmafx_scoring::score::ScoreError;
 
@@ -130,6 +130,10 @@ fn engine_reason(error: &EngineError) -> FailureReason {
         | EngineError::Nothing => FailureReason::OptionsInvalid,
         EngineError::NotFinite { .. } => FailureReason::ModelInvalid,
         EngineError::TooLong { .. } => FailureReason::InputTooLarge,
+        EngineError::NativeFrame { source: NativeError::Mismatch(_), .. }
+        | EngineError::NativeFinish { source: NativeError::Mismatch(_), .. } => FailureReason::KernelMismatch,
+        // The usual cause is that there is no memory for its stack.
+        EngineError::NativeSetup { source: NativeError::Thread(_), .. } => FailureReason::OutOfMemory,
         EngineError::Setup { source, .. }
         | EngineError::Frame { source, .. }
         | EngineError::Finish { source, .. }

@@ -1,17 +1,20 @@
 //! Features that our kernels measure; libvmaf gets them by its import.
 
 mod kernels;
+mod recheck;
 mod threads;
 
 use std::fmt;
+use std::sync::Arc;
 
 use vmafx_kernels::InstructionSet;
 
 pub use self::kernels::KernelError;
-use self::kernels::{Kernels, is_native};
-use self::threads::Measurer;
+use self::kernels::is_native;
+pub use self::recheck::{KernelMismatch, check_kernels};
+use self::threads::{Measurer, PairMeasurer};
 use super::features::{FeatureOutput, RequiredExtractor, RequiredExtractors};
-use super::ffi::SharedPicture;
+use super::ffi::{LibvmafError, SharedPicture};
 use crate::picture::PictureFormat;
 
 /// Who computes the features. Both give the same bits.
@@ -44,15 +47,29 @@ impl Default for Engine {
 pub enum NativeError {
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    #[error(transparent)]
+    Mismatch(#[from] KernelMismatch),
+    #[error("no memory for pictures")]
+    Pictures(#[source] LibvmafError),
     #[error("a thread that measures could not be started")]
     Thread(#[from] std::io::Error),
     #[error("a thread that measures ended before its work")]
     ThreadGone,
 }
 
+/// What the kernels of all threads of a session have in common.
+#[derive(Debug)]
+struct NativeSetup {
+    extractors: Vec<RequiredExtractor>,
+    /// Of all extractors, in their order.
+    outputs: Vec<FeatureOutput>,
+    format: PictureFormat,
+    set: InstructionSet,
+}
+
 /// The extractors that our kernels compute in a session, and what they have measured.
 pub(super) struct NativeExtractors {
-    outputs: Vec<FeatureOutput>,
+    setup: Arc<NativeSetup>,
     measurer: Measurer,
 }
 
@@ -64,19 +81,23 @@ impl NativeExtractors {
         threads: u32,
         set: InstructionSet,
     ) -> Result<Option<Self>, NativeError> {
-        let extractors = required.take(is_native);
+        let extractors = required.take(|extractor| is_native(extractor, format));
         if extractors.is_empty() {
             return Ok(None);
         }
-        let kernels = (0..threads.max(1))
-            .map(|_| Kernels::new(&extractors, format, set))
-            .collect::<Result<Vec<_>, _>>()?;
-        let outputs = extractors.iter().flat_map(RequiredExtractor::outputs).collect();
-        Ok(Some(Self { outputs, measurer: Measurer::start(kernels)? }))
+        let setup = Arc::new(NativeSetup {
+            outputs: extractors.iter().flat_map(RequiredExtractor::outputs).collect(),
+            extractors,
+            format,
+            set,
+        });
+        let threads =
+            (0..threads.max(1)).map(|_| PairMeasurer::new(&setup)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(Self { setup, measurer: Measurer::start(threads)? }))
     }
 
     pub(super) fn outputs(&self) -> &[FeatureOutput] {
-        &self.outputs
+        &self.setup.outputs
     }
 
     /// Pairs of pictures that are held at most, beside the one being fed.
@@ -96,14 +117,14 @@ impl NativeExtractors {
 
     /// Waits for the threads.
     pub(super) fn finish(self) -> Result<MeasuredFeatures, NativeError> {
-        Ok(MeasuredFeatures { outputs: self.outputs, values: self.measurer.finish()? })
+        Ok(MeasuredFeatures { values: self.measurer.finish()?, setup: Some(self.setup) })
     }
 }
 
 /// What the kernels measured in a session.
 #[derive(Default)]
 pub(super) struct MeasuredFeatures {
-    outputs: Vec<FeatureOutput>,
+    setup: Option<Arc<NativeSetup>>,
     values: threads::MeasuredPairs,
 }
 
@@ -111,6 +132,6 @@ impl MeasuredFeatures {
     /// The outputs of the pair with this index in the session.
     pub(super) fn of(&self, index: u32) -> impl Iterator<Item = (&FeatureOutput, f64)> {
         let values = self.values.get(&index).map_or(&[][..], Vec::as_slice);
-        self.outputs.iter().zip(values.iter().copied())
+        self.setup.iter().flat_map(|setup| &setup.outputs).zip(values.iter().copied())
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use vmafx_scoring::engine::PicturePool;
 use vmafx_scoring::engine::models::Model;
 use vmafx_scoring::engine::session::{EngineSession, Registration, SessionSetup};
+use vmafx_scoring::engine::{Engine, PicturePool};
 use vmafx_scoring::score::chunk::{LEAD, TAIL};
 
 use crate::clips::{Clips, LARGE, bits, every_model, format, outcome, picture, score_every};
@@ -45,6 +45,7 @@ fn score_of(frame: u64, lead: u64, tail: u64) -> f64 {
         separate_motion: true,
         threads: 1,
         registration: Registration::Lean,
+        engine: Engine::default(),
         cpu_mask: 0,
     })
     .unwrap();

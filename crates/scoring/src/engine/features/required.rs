@@ -77,7 +77,8 @@ impl RequiredExtractor {
         set.or_else(default).unwrap_or(f64::NAN)
     }
 
-    fn skips_aim(&self) -> bool {
+    /// Whether neither its AIM nor what depends on it is needed.
+    pub(in crate::engine) fn skips_aim(&self) -> bool {
         self.extractor.name == "adm" && !self.aim && !self.options.contains_key(SKIP_AIM)
     }
 }

@@ -5,8 +5,11 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use super::NativeError;
-use super::kernels::{KernelError, Kernels};
+use vmafx_kernels::InstructionSet;
+
+use super::kernels::Kernels;
+use super::recheck::{CheckSchedule, compare};
+use super::{NativeError, NativeSetup};
 use crate::engine::ffi::SharedPicture;
 
 /// Pairs that wait while every thread measures one.
@@ -21,9 +24,38 @@ struct Pair {
     distorted: SharedPicture,
 }
 
+/// What one thread measures with.
+pub(super) struct PairMeasurer {
+    setup: Arc<NativeSetup>,
+    kernels: Kernels,
+    schedule: CheckSchedule,
+}
+
+impl PairMeasurer {
+    pub(super) fn new(setup: &Arc<NativeSetup>) -> Result<Self, NativeError> {
+        let kernels = Kernels::new(&setup.extractors, setup.format, setup.set)?;
+        Ok(Self { setup: Arc::clone(setup), kernels, schedule: CheckSchedule::random() })
+    }
+
+    fn measure(
+        &mut self,
+        reference: &SharedPicture,
+        distorted: &SharedPicture,
+    ) -> Result<Vec<f64>, NativeError> {
+        let values = self.kernels.measure(reference, distorted)?;
+        let NativeSetup { extractors, outputs, format, set } = &*self.setup;
+        if *set != InstructionSet::Scalar && self.schedule.is_due() {
+            let scalar =
+                Kernels::new(extractors, *format, InstructionSet::Scalar)?.measure(reference, distorted)?;
+            compare(outputs.iter(), *set, &values, &scalar)?;
+        }
+        Ok(values)
+    }
+}
+
 /// Measures in the caller's thread, or in others.
 pub(super) enum Measurer {
-    Here { kernels: Kernels, measured: MeasuredPairs },
+    Here { measurer: PairMeasurer, measured: MeasuredPairs },
     Threads(MeasuringThreads),
 }
 
@@ -33,16 +65,16 @@ pub(super) struct MeasuringThreads {
     values: Receiver<MeasuredPair>,
 }
 
-type MeasuredPair = (u32, Result<Vec<f64>, KernelError>);
+type MeasuredPair = (u32, Result<Vec<f64>, NativeError>);
 
 impl Measurer {
-    /// One set of kernels for each thread. A single one measures in the caller's thread.
-    pub(super) fn start(mut kernels: Vec<Kernels>) -> std::io::Result<Self> {
-        match kernels.pop() {
-            Some(only) if kernels.is_empty() => {
-                Ok(Self::Here { kernels: only, measured: MeasuredPairs::new() })
+    /// One for each thread. A single one measures in the caller's thread.
+    pub(super) fn start(mut threads: Vec<PairMeasurer>) -> std::io::Result<Self> {
+        match threads.pop() {
+            Some(measurer) if threads.is_empty() => {
+                Ok(Self::Here { measurer, measured: MeasuredPairs::new() })
             }
-            last => MeasuringThreads::start(kernels.into_iter().chain(last)).map(Self::Threads),
+            last => MeasuringThreads::start(threads.into_iter().chain(last)).map(Self::Threads),
         }
     }
 
@@ -62,8 +94,8 @@ impl Measurer {
         distorted: &SharedPicture,
     ) -> Result<(), NativeError> {
         match self {
-            Self::Here { kernels, measured } => {
-                measured.insert(index, kernels.measure(reference, distorted)?);
+            Self::Here { measurer, measured } => {
+                measured.insert(index, measurer.measure(reference, distorted)?);
                 Ok(())
             }
             Self::Threads(threads) => {
@@ -89,14 +121,14 @@ impl Measurer {
 }
 
 impl MeasuringThreads {
-    fn start(kernels: impl Iterator<Item = Kernels>) -> std::io::Result<Self> {
+    fn start(measurers: impl Iterator<Item = PairMeasurer>) -> std::io::Result<Self> {
         let (sender, receiver) = sync_channel(QUEUED_PAIRS);
         let receiver = Arc::new(Mutex::new(receiver));
         let (done, values) = channel();
         let mut started = Self { pairs: Some(sender), threads: Vec::new(), values };
-        for mut kernels in kernels {
+        for mut measurer in measurers {
             let (receiver, done) = (Arc::clone(&receiver), done.clone());
-            let run = move || measure_all(&mut kernels, &receiver, &done);
+            let run = move || measure_all(&mut measurer, &receiver, &done);
             started.threads.push(thread::Builder::new().name("measure".to_owned()).spawn(run)?);
         }
         Ok(started)
@@ -116,12 +148,12 @@ impl Drop for MeasuringThreads {
     }
 }
 
-fn measure_all(kernels: &mut Kernels, pairs: &Mutex<Receiver<Pair>>, done: &Sender<MeasuredPair>) {
+fn measure_all(measurer: &mut PairMeasurer, pairs: &Mutex<Receiver<Pair>>, done: &Sender<MeasuredPair>) {
     loop {
         // Only the receiver is behind the lock, which is as it was if a thread panicked.
         let next = pairs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(pair) = next else { return };
-        let values = kernels.measure(&pair.reference, &pair.distorted);
+        let values = measurer.measure(&pair.reference, &pair.distorted);
         if done.send((pair.index, values)).is_err() {
             return;
         }
