@@ -6,6 +6,8 @@
 //!
 //! All sums are integers and free of order, except that a row's sum is rounded before it is added to the total.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod csf;
 mod geometry;
 mod kernels;
@@ -21,8 +23,8 @@ use crate::sample::SizedPlane;
 use crate::simd::{Simd, UnavailableInstructionSet};
 use crate::{InstructionSet, Plane, Sample};
 use csf::Weights;
-use kernels::Source;
 use geometry::{Axis, MIN_SIZE, SCALES};
+use kernels::Source;
 use scale::{Approximation, Scale, ScaleSums};
 use scores::ScaleParts;
 use shifts::ScaleShifts;
@@ -89,9 +91,13 @@ pub enum AdmError {
     Depth(u32),
     #[error("an enhancement gain limit of {0} is not supported; use 1 to 100")]
     GainLimit(u32),
-    #[error("a display of {display_height} rows at {view_distance} heights is too close; their product must be at least 3240")]
+    #[error(
+        "a display of {display_height} rows at {view_distance} heights is too close; their product must be at least 3240"
+    )]
     TooClose { view_distance: f64, display_height: u32 },
-    #[error("no contrast sensitivity is known for a display of {display_height} rows at {view_distance} heights")]
+    #[error(
+        "no contrast sensitivity is known for a display of {display_height} rows at {view_distance} heights"
+    )]
     UnknownDisplay { view_distance: f64, display_height: u32 },
     #[error("a plane of {width}x{height} was given instead of {expected_width}x{expected_height}")]
     Geometry { width: usize, height: usize, expected_width: usize, expected_height: usize },
@@ -179,8 +185,12 @@ impl Adm {
             }
         }
         let sums = match (T::sized(reference), T::sized(distorted)) {
-            (SizedPlane::Bytes(reference), SizedPlane::Bytes(distorted)) => self.sums([&reference, &distorted]),
-            (SizedPlane::Words(reference), SizedPlane::Words(distorted)) => self.sums([&reference, &distorted]),
+            (SizedPlane::Bytes(reference), SizedPlane::Bytes(distorted)) => {
+                self.sums([&reference, &distorted])
+            }
+            (SizedPlane::Words(reference), SizedPlane::Words(distorted)) => {
+                self.sums([&reference, &distorted])
+            }
             _ => return Err(AdmError::SampleSize { bytes: T::BYTES, depth }),
         };
         let parts = std::array::from_fn(|scale| {

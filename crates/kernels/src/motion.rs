@@ -3,9 +3,13 @@
 //!
 //! Blurring is linear up to rounding, so libvmaf blurs the difference of the frames and not the frames.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod kernels;
 mod scalar;
 mod series;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 pub use series::{MotionScores, MotionSeries};
 
@@ -143,10 +147,18 @@ impl Motion {
         let first = index < options.distance();
         let sum = match (T::sized(plane), &mut self.frames) {
             (SizedPlane::Bytes(plane), Frames::Bytes(frames)) => {
-                if options.force_zero { 0 } else { self.blur.compare(&mut frames[slot], &plane, first) }
+                if options.force_zero {
+                    0
+                } else {
+                    self.blur.compare(&mut frames[slot], &plane, first)
+                }
             }
             (SizedPlane::Words(plane), Frames::Words(frames)) => {
-                if options.force_zero { 0 } else { self.blur.compare(&mut frames[slot], &plane, first) }
+                if options.force_zero {
+                    0
+                } else {
+                    self.blur.compare(&mut frames[slot], &plane, first)
+                }
             }
             _ => return Err(MotionError::SampleSize { bytes: T::BYTES, depth }),
         };

@@ -211,7 +211,9 @@ fn all_content_gives_the_bits_of_vector_code(
     #[values(8, 10, 12, 16)] depth: u32,
     #[values(CpuMask::None, CpuMask::Avx512)] mask: CpuMask,
 ) {
-    for (index, (width, height)) in [(48, 35), (64, 64), (176, 144), (320, 60), (427, 49)].into_iter().enumerate() {
+    for (index, (width, height)) in
+        [(48, 35), (64, 64), (176, 144), (320, 60), (427, 49)].into_iter().enumerate()
+    {
         assert!(Adm::is_consistent_in_libvmaf(width));
         for content in Content::ALL {
             let seed = index as u64 + 1;

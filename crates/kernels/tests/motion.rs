@@ -50,7 +50,8 @@ fn check(
         let size = (frames[0].width, frames[0].height, frames[0].depth);
         let bits = |value: f64| value.to_bits();
         for (index, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
-            let equal = ours.map(bits).to_vec() == theirs.iter().map(|&value| bits(value)).collect::<Vec<_>>();
+            let equal =
+                ours.map(bits).to_vec() == theirs.iter().map(|&value| bits(value)).collect::<Vec<_>>();
             assert!(equal, "{set}, {mask:?}, {size:?}, frame {index}: {ours:?} instead of {theirs:?}");
         }
         assert_eq!(ours.len(), theirs.len());
@@ -62,7 +63,14 @@ fn clip(content: Content, width: usize, height: usize, depth: u32) -> Vec<Luma> 
     let first = content.draw(width, height, depth, 1);
     let second = distort(&first, 0.97, 2, 3);
     let third = content.draw(width, height, depth, 9);
-    vec![first, second.clone(), second, third.clone(), distort(&third, -1.0, 9, 4), distort(&third, 1.1, 1, 8)]
+    vec![
+        first,
+        second.clone(),
+        second,
+        third.clone(),
+        distort(&third, -1.0, 9, 4),
+        distort(&third, 1.1, 1, 8),
+    ]
 }
 
 #[rstest]
@@ -70,7 +78,9 @@ fn all_content_gives_the_same_bits(
     #[values(8, 10, 12, 16)] depth: u32,
     #[values(CpuMask::None, CpuMask::Avx512, CpuMask::All)] mask: CpuMask,
 ) {
-    for (width, height) in [(16, 16), (17, 19), (33, 32), (64, 35), (97, 61), (130, 18), (255, 40), (320, 180)] {
+    for (width, height) in
+        [(16, 16), (17, 19), (33, 32), (64, 35), (97, 61), (130, 18), (255, 40), (320, 180)]
+    {
         for content in Content::ALL {
             check(mask, &[], "", MotionOptions::default(), &clip(content, width, height, depth), 6);
         }

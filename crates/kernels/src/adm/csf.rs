@@ -28,7 +28,11 @@ impl Weights {
 }
 
 impl ContrastSensitivity {
-    pub(super) fn weights(self, view_distance: f64, display_height: u32) -> Result<[Weights; SCALES], AdmError> {
+    pub(super) fn weights(
+        self,
+        view_distance: f64,
+        display_height: u32,
+    ) -> Result<[Weights; SCALES], AdmError> {
         match self {
             Self::Watson => Ok(std::array::from_fn(|scale| watson(scale, view_distance, display_height))),
             Self::BartenWatson => blended(view_distance, display_height)
@@ -84,7 +88,8 @@ fn blended(view_distance: f64, display_height: u32) -> Option<[Weights; SCALES]>
         (2160, 3.0, &DISPLAY_2160_AT_3),
     ];
     #[allow(clippy::float_cmp)] // Tabulated for exactly these distances.
-    let (_, _, [straight, diagonal]) =
-        displays.into_iter().find(|(height, distance, _)| *height == display_height && *distance == view_distance)?;
+    let (_, _, [straight, diagonal]) = displays
+        .into_iter()
+        .find(|(height, distance, _)| *height == display_height && *distance == view_distance)?;
     Some(std::array::from_fn(|scale| Weights { straight: straight[scale], diagonal: diagonal[scale] }))
 }

@@ -56,8 +56,7 @@ impl Axis {
             axis.read = (2 * computed.start).saturating_sub(1)..(2 * computed.end + 1).min(axis.source);
             let read = axis.read.clone();
             if let Some(finer) = scale.checked_sub(1).map(|finer| &mut axes[finer]) {
-                finer.computed =
-                    finer.computed.start.min(read.start)..finer.computed.end.max(read.end);
+                finer.computed = finer.computed.start.min(read.start)..finer.computed.end.max(read.end);
             }
         }
         axes

@@ -175,9 +175,17 @@ impl<C: Coefficient> Scale<C> {
             let above = y.checked_sub(1).filter(|above| self.rows.scored.contains(above));
             let last = Some(y).filter(|y| y + 1 == self.rows.band && self.rows.scored.contains(y));
             for complete in [above, last].into_iter().flatten() {
-                add(&mut sums.restored, self.contrast(simd, complete, &self.restored), self.shifts.contrast.row);
+                add(
+                    &mut sums.restored,
+                    self.contrast(simd, complete, &self.restored),
+                    self.shifts.contrast.row,
+                );
                 if self.measures_added {
-                    add(&mut sums.added, self.contrast(simd, complete, &self.added), self.shifts.contrast.row);
+                    add(
+                        &mut sums.added,
+                        self.contrast(simd, complete, &self.added),
+                        self.shifts.contrast.row,
+                    );
                 }
             }
         }

@@ -114,7 +114,8 @@ impl ScaleParts {
 pub(super) fn scores(parts: [ScaleParts; 4], size: [usize; 2], options: &AdmOptions) -> AdmScores {
     #[allow(clippy::cast_precision_loss)] // Exact for pictures.
     let limit = 1e-10 * (size[0] * size[1]) as f64 / (1920.0 * 1080.0);
-    let sum = |part: fn(&ScaleParts) -> f32| parts.iter().fold(0.0, |sum, scale| sum + f64::from(part(scale)));
+    let sum =
+        |part: fn(&ScaleParts) -> f32| parts.iter().fold(0.0, |sum, scale| sum + f64::from(part(scale)));
     let or_zero = |sum: f64| if sum < limit { 0.0 } else { sum };
     let numerator = or_zero(sum(|scale| scale.numerator));
     let denominator = or_zero(sum(|scale| scale.denominator));

@@ -16,8 +16,7 @@ pub(super) fn difference<T: Sample>(earlier: &mut [T], row: &[T], differences: &
 #[allow(clippy::cast_possible_truncation)] // The filter's gain is one.
 pub(super) fn vertical(depth: u32, rows: [&[i32]; 5], blurred: &mut [i32]) {
     for (x, blurred) in blurred.iter_mut().enumerate() {
-        let sum: i64 =
-            rows.iter().zip(FILTER).map(|(row, tap)| i64::from(row[x]) * i64::from(tap)).sum();
+        let sum: i64 = rows.iter().zip(FILTER).map(|(row, tap)| i64::from(row[x]) * i64::from(tap)).sum();
         *blurred = ((sum + (1 << (depth - 1))) >> depth) as i32;
     }
 }
