@@ -6,6 +6,8 @@
 //!
 //! All sums are integers and free of order, except that a row's sum is rounded before it is added to the total.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod csf;
 mod geometry;
 mod kernels;

@@ -3,9 +3,13 @@
 //!
 //! Blurring is linear up to rounding, so libvmaf blurs the difference of the frames and not the frames.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod kernels;
 mod scalar;
 mod series;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 pub use series::{MotionScores, MotionSeries};
 

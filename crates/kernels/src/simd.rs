@@ -20,3 +20,23 @@ impl Simd {
         self.0
     }
 }
+
+/// Calls the kernel for the instruction set: `dispatch!(simd, scalar(..), avx2(..))`.
+///
+/// The calls of functions with CPU features in its expansion are the only unsafe code of this crate.
+macro_rules! dispatch {
+    ($simd:expr, $scalar:expr, $avx2:expr) => {
+        match $simd.set() {
+            #[cfg(target_arch = "x86_64")]
+            set if set >= crate::InstructionSet::Avx2 => {
+                // SAFETY: a `Simd` is only made for an instruction set that this CPU has, and the better ones include AVX2.
+                #[allow(unsafe_code)]
+                let result = unsafe { $avx2 };
+                result
+            }
+            _ => $scalar,
+        }
+    };
+}
+
+pub(crate) use dispatch;

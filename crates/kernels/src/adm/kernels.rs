@@ -3,9 +3,11 @@
 //! Rows of coefficients may be longer than what is computed ([`padded`]): kernels of an instruction set work in whole vectors and
 //! leave anything behind the end.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
 use super::scalar;
 use super::shifts::ScaleShifts;
-use crate::simd::Simd;
+use crate::simd::{Simd, dispatch};
 
 /// Length of a row of coefficients in memory, so that whole vectors fit from any of its first elements.
 pub(super) fn padded(length: usize) -> usize {
@@ -71,32 +73,40 @@ pub(super) trait Coefficient: Copy + Default + Send {
 impl Source for u8 {
     type Coefficient = i16;
 
-    fn vertical(_: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
-        scalar::vertical_samples(depth, rows, low, high);
+    fn vertical(simd: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
+        dispatch!(
+            simd,
+            scalar::vertical_samples(depth, rows, low, high),
+            avx2::vertical_bytes(rows, low, high)
+        );
     }
 }
 
 impl Source for u16 {
     type Coefficient = i16;
 
-    fn vertical(_: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
-        scalar::vertical_samples(depth, rows, low, high);
+    fn vertical(simd: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
+        dispatch!(
+            simd,
+            scalar::vertical_samples(depth, rows, low, high),
+            avx2::vertical_words(depth, rows, low, high)
+        );
     }
 }
 
 impl Source for i16 {
     type Coefficient = i32;
 
-    fn vertical(_: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
-        scalar::vertical_widening(rows, low, high);
+    fn vertical(simd: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
+        dispatch!(simd, scalar::vertical_widening(rows, low, high), avx2::vertical_widening(rows, low, high));
     }
 }
 
 impl Source for i32 {
     type Coefficient = i32;
 
-    fn vertical(_: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
-        scalar::vertical_coarse(rows, low, high);
+    fn vertical(simd: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
+        dispatch!(simd, scalar::vertical_coarse(rows, low, high), avx2::vertical_coarse(rows, low, high));
     }
 }
 
@@ -106,100 +116,136 @@ fn cut<T>(length: usize, bands: [&[T]; 3]) -> [&[T]; 3] {
 
 impl Coefficient for i16 {
     fn horizontal(
-        _: Simd,
+        simd: Simd,
         _: &ScaleShifts,
         length: usize,
         source: &[i16],
         low: &mut [i16],
         high: &mut [i16],
     ) {
-        scalar::horizontal_fine(source, &mut low[..length], &mut high[..length]);
+        dispatch!(
+            simd,
+            scalar::horizontal_fine(source, &mut low[..length], &mut high[..length]),
+            avx2::horizontal_fine(length, source, low, high)
+        );
     }
 
     fn decouple(
-        _: Simd,
+        simd: Simd,
         gain: u32,
         length: usize,
         [reference, distorted]: [[&[i16]; 3]; 2],
         restored: [&mut [i16]; 3],
         added: [&mut [i16]; 3],
     ) {
-        scalar::decouple_fine(gain, cut(length, reference), distorted, restored, added);
+        dispatch!(
+            simd,
+            scalar::decouple_fine(gain, cut(length, reference), distorted, restored, added),
+            avx2::decouple_fine(gain, length, reference, distorted, restored, added)
+        );
     }
 
-    fn cubes(_: Simd, _: &ScaleShifts, length: usize, bands: [&[i16]; 3]) -> [u64; 3] {
-        scalar::cubes_fine(cut(length, bands))
+    fn cubes(simd: Simd, _: &ScaleShifts, length: usize, bands: [&[i16]; 3]) -> [u64; 3] {
+        dispatch!(simd, scalar::cubes_fine(cut(length, bands)), avx2::cubes_fine(length, bands))
     }
 
     fn masking(
-        _: Simd,
+        simd: Simd,
         shifts: &ScaleShifts,
         length: usize,
         bands: [&[i16]; 3],
         shares: &mut [i32],
         excesses: &mut [i32],
     ) {
-        scalar::masking_fine(shifts.weights, cut(length, bands), shares, excesses);
+        dispatch!(
+            simd,
+            scalar::masking_fine(shifts.weights, cut(length, bands), shares, excesses),
+            avx2::masking_fine(shifts.weights, length, bands, shares, excesses)
+        );
     }
 
     fn contrast(
-        _: Simd,
+        simd: Simd,
         shifts: &ScaleShifts,
         length: usize,
         bands: [&[i16]; 3],
         shares: [&[i32]; 3],
         excesses: &[i32],
     ) -> [u64; 3] {
-        scalar::contrast_fine(shifts.weights, &shifts.contrast, cut(length, bands), shares, excesses)
+        dispatch!(
+            simd,
+            scalar::contrast_fine(shifts.weights, &shifts.contrast, cut(length, bands), shares, excesses),
+            avx2::contrast_fine(shifts.weights, &shifts.contrast, length, bands, shares, excesses)
+        )
     }
 }
 
 impl Coefficient for i32 {
     fn horizontal(
-        _: Simd,
+        simd: Simd,
         shifts: &ScaleShifts,
         length: usize,
         source: &[i32],
         low: &mut [i32],
         high: &mut [i32],
     ) {
-        scalar::horizontal_coarse(shifts.horizontal, source, &mut low[..length], &mut high[..length]);
+        dispatch!(
+            simd,
+            scalar::horizontal_coarse(shifts.horizontal, source, &mut low[..length], &mut high[..length]),
+            avx2::horizontal_coarse(shifts.horizontal, length, source, low, high)
+        );
     }
 
     fn decouple(
-        _: Simd,
+        simd: Simd,
         gain: u32,
         length: usize,
         [reference, distorted]: [[&[i32]; 3]; 2],
         restored: [&mut [i32]; 3],
         added: [&mut [i32]; 3],
     ) {
-        scalar::decouple_coarse(gain, cut(length, reference), distorted, restored, added);
+        dispatch!(
+            simd,
+            scalar::decouple_coarse(gain, cut(length, reference), distorted, restored, added),
+            avx2::decouple_coarse(gain, length, reference, distorted, restored, added)
+        );
     }
 
-    fn cubes(_: Simd, shifts: &ScaleShifts, length: usize, bands: [&[i32]; 3]) -> [u64; 3] {
-        scalar::cubes_coarse(&shifts.cubes, cut(length, bands))
+    fn cubes(simd: Simd, shifts: &ScaleShifts, length: usize, bands: [&[i32]; 3]) -> [u64; 3] {
+        dispatch!(
+            simd,
+            scalar::cubes_coarse(&shifts.cubes, cut(length, bands)),
+            avx2::cubes_coarse(&shifts.cubes, length, bands)
+        )
     }
 
     fn masking(
-        _: Simd,
+        simd: Simd,
         shifts: &ScaleShifts,
         length: usize,
         bands: [&[i32]; 3],
         shares: &mut [i32],
         excesses: &mut [i32],
     ) {
-        scalar::masking_coarse(shifts.weights, cut(length, bands), shares, excesses);
+        dispatch!(
+            simd,
+            scalar::masking_coarse(shifts.weights, cut(length, bands), shares, excesses),
+            avx2::masking_coarse(shifts.weights, length, bands, shares, excesses)
+        );
     }
 
     fn contrast(
-        _: Simd,
+        simd: Simd,
         shifts: &ScaleShifts,
         length: usize,
         bands: [&[i32]; 3],
         shares: [&[i32]; 3],
         excesses: &[i32],
     ) -> [u64; 3] {
-        scalar::contrast_coarse(shifts.weights, &shifts.contrast, cut(length, bands), shares, excesses)
+        dispatch!(
+            simd,
+            scalar::contrast_coarse(shifts.weights, &shifts.contrast, cut(length, bands), shares, excesses),
+            avx2::contrast_coarse(shifts.weights, &shifts.contrast, length, bands, shares, excesses)
+        )
     }
 }

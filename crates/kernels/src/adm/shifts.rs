@@ -6,9 +6,8 @@ use super::geometry::{Axis, ceil_log2};
 /// Everything about one scale that kernels need beside the coefficients.
 #[derive(Clone, Debug)]
 pub(super) struct ScaleShifts {
-    /// Shift after the transform's vertical pass, for scales 1 to 3; scale 0 shifts by the depth.
-    pub(super) vertical: u32,
-    /// Shift after the horizontal pass.
+    /// Shift after the transform's horizontal pass. The vertical one shifts by the depth at scale 0, by 0 at scale 1 and by 16 at
+    /// scales 2 and 3.
     pub(super) horizontal: u32,
     /// Contrast sensitivity of the bands in fixed point.
     pub(super) weights: [u32; 3],
@@ -56,7 +55,6 @@ impl ScaleShifts {
             u32::from(weight)
         };
         Self {
-            vertical: 0,
             horizontal: 16,
             weights: if standard_watson { FINE_WATSON_WEIGHTS } else { [0, 1, 2].map(fixed) },
             cubes: CubeShifts { square: 0, cube: 0, row: area_shift },
@@ -75,7 +73,6 @@ impl ScaleShifts {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Truncated like libvmaf's.
         let fixed = |weight: f32| (f64::from(weight) * 2_f64.powi(32)) as u32;
         Self {
-            vertical: [0, 16, 16][index],
             horizontal: [15, 16, 15][index],
             weights: weights.bands().map(fixed),
             cubes: CubeShifts { square: [31, 30, 31][index], cube: scored_columns, row: scored_rows },

@@ -18,6 +18,8 @@ pub(crate) enum Content {
     Blocks,
     Black,
     White,
+    /// Waves, edges and grain, for measurements of time.
+    Photo,
 }
 
 impl Content {
@@ -57,12 +59,23 @@ impl Content {
                     Self::Blocks => white((x / 8 + y / 8) % 2 == 0),
                     Self::Black => 0,
                     Self::White => max,
+                    Self::Photo => photo(x, y, random(), max),
                 };
                 u16::try_from(sample).unwrap()
             })
             .collect();
         Luma { width, height, depth, samples }
     }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+fn photo(x: usize, y: usize, random: u64, max: u64) -> u64 {
+    let (u, v) = (x as f64, y as f64);
+    let waves =
+        (u / 41.0 + (v / 67.0).sin() * 3.0).sin() * (v / 29.0).cos() * 0.2 + ((u * v) / 90_000.0).sin() * 0.1;
+    let edge = ((x / 96 * 7 + y / 72 * 13) % 5) as f64 * 0.08;
+    let grain = (random % 256) as f64 / 256.0 * 0.02;
+    ((0.3 + waves + edge + grain).clamp(0.0, 1.0) * max as f64) as u64
 }
 
 /// A version with noise, a change of contrast and brightness, like a lossy encoder's or an enhancer's.

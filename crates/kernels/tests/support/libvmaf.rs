@@ -88,10 +88,15 @@ impl Context {
     }
 
     pub(crate) fn read(&self, reference: &Luma, distorted: &Luma, index: usize) {
-        let (mut reference, mut distorted) = (picture(reference), picture(distorted));
+        self.read_filled([Picture::new(reference), Picture::new(distorted)], index);
+    }
+
+    /// The reference and the distorted picture.
+    pub(crate) fn read_filled(&self, [mut reference, mut distorted]: [Picture; 2], index: usize) {
         let index = u32::try_from(index).unwrap();
         // SAFETY: libvmaf takes ownership of both pictures, which it allocated.
-        let code = unsafe { sys::vmaf_read_pictures(self.0, &raw mut reference, &raw mut distorted, index) };
+        let code =
+            unsafe { sys::vmaf_read_pictures(self.0, &raw mut reference.0, &raw mut distorted.0, index) };
         assert_eq!(code, 0);
     }
 
@@ -118,26 +123,35 @@ impl Drop for Context {
     }
 }
 
-fn picture(luma: &Luma) -> sys::VmafPicture {
-    // SAFETY: libvmaf represents an empty picture by zeroes and null pointers.
-    let mut picture: sys::VmafPicture = unsafe { std::mem::zeroed() };
-    let (width, height) = (u32::try_from(luma.width).unwrap(), u32::try_from(luma.height).unwrap());
-    let format = sys::VmafPixelFormat_VMAF_PIX_FMT_YUV400P;
-    // SAFETY: `picture` is valid for the call.
-    assert_eq!(unsafe { sys::vmaf_picture_alloc(&raw mut picture, format, luma.depth, width, height) }, 0);
-    let stride = usize::try_from(picture.stride[0]).unwrap();
-    // SAFETY: libvmaf allocated and cleared `stride * height` bytes, and nothing else refers to them.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(picture.data[0].cast::<u8>(), stride * luma.height) };
-    for (row, samples) in bytes.chunks_exact_mut(stride).zip(luma.samples.chunks_exact(luma.width)) {
-        if luma.depth == 8 {
-            for (byte, sample) in row.iter_mut().zip(samples) {
-                *byte = u8::try_from(*sample).unwrap();
-            }
-        } else {
-            for (bytes, sample) in row.chunks_exact_mut(2).zip(samples) {
-                bytes.copy_from_slice(&sample.to_ne_bytes());
+/// A picture for one reading, after which libvmaf owns it.
+pub(crate) struct Picture(sys::VmafPicture);
+
+impl Picture {
+    pub(crate) fn new(luma: &Luma) -> Self {
+        // SAFETY: libvmaf represents an empty picture by zeroes and null pointers.
+        let mut picture: sys::VmafPicture = unsafe { std::mem::zeroed() };
+        let (width, height) = (u32::try_from(luma.width).unwrap(), u32::try_from(luma.height).unwrap());
+        let format = sys::VmafPixelFormat_VMAF_PIX_FMT_YUV400P;
+        // SAFETY: `picture` is valid for the call.
+        assert_eq!(
+            unsafe { sys::vmaf_picture_alloc(&raw mut picture, format, luma.depth, width, height) },
+            0
+        );
+        let stride = usize::try_from(picture.stride[0]).unwrap();
+        // SAFETY: libvmaf allocated and cleared `stride * height` bytes, and nothing else refers to them.
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(picture.data[0].cast::<u8>(), stride * luma.height) };
+        for (row, samples) in bytes.chunks_exact_mut(stride).zip(luma.samples.chunks_exact(luma.width)) {
+            if luma.depth == 8 {
+                for (byte, sample) in row.iter_mut().zip(samples) {
+                    *byte = u8::try_from(*sample).unwrap();
+                }
+            } else {
+                for (bytes, sample) in row.chunks_exact_mut(2).zip(samples) {
+                    bytes.copy_from_slice(&sample.to_ne_bytes());
+                }
             }
         }
+        Self(picture)
     }
-    picture
 }

@@ -10,7 +10,7 @@ const PARALLEL: f32 = 0.99969541350954785;
 
 /// Whether the angle between two vectors is below one degree, in the precisions of libvmaf.
 #[allow(clippy::cast_precision_loss)]
-pub(in crate::adm) fn is_parallel(reference: [i32; 2], distorted: [i32; 2]) -> bool {
+fn is_parallel(reference: [i32; 2], distorted: [i32; 2]) -> bool {
     let product = |a: [i32; 2], b: [i32; 2]| {
         let dot = i64::from(a[0]) * i64::from(b[0]) + i64::from(a[1]) * i64::from(b[1]);
         f64::from(dot as f32)
