@@ -3,10 +3,12 @@
 //! Each feature has a scalar implementation, which is its specification, and kernels for instruction sets, which are checked
 //! against it on intermediate values. [`InstructionSet`] is chosen once, when a feature is created.
 
+mod cambi;
 mod instruction_set;
 mod plane;
 mod sample;
 
+pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf, HalveFrom};
 pub use instruction_set::InstructionSet;
 pub use plane::{InvalidPlane, Plane};
 pub use sample::Sample;

@@ -1,0 +1,296 @@
+//! CAMBI: banding in the luma of one picture.
+//!
+//! A picture is brought to 10 bits, dithering is averaged out, and pixels in flat surroundings are marked. At each of five
+//! scales, a marked pixel responds to how often its sample and samples a small step away occur in the window around it; the
+//! score is a weighted sum of the means of the largest responses. All counts are integers, and responses are single products,
+//! so only the sum in [`pool`] could depend on its order.
+
+mod contrast;
+mod luminance;
+mod pool;
+mod prepare;
+mod raster;
+mod response;
+mod scale;
+
+use contrast::Contrast;
+pub use luminance::Eotf;
+use prepare::Preparation;
+use raster::Raster;
+use response::WindowCounts;
+
+use crate::{InstructionSet, Plane, Sample};
+
+/// The weights of the scales, from the largest picture to the smallest.
+const SCALE_WEIGHTS: [f64; 5] = [16.0, 8.0, 4.0, 2.0, 1.0];
+
+/// libvmaf's table of reciprocals ends behind the pixels of this window.
+const MAX_WINDOW: usize = 65;
+
+/// libvmaf's options of the same names; those that scale the picture or use the reference are not supported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CambiOptions {
+    /// Larger scores are clipped: `cambi_max_val`.
+    pub max_value: f64,
+    /// The window's size in pictures of 3840x2160: `window_size`.
+    pub window: u32,
+    /// The share of pixels that is pooled: `cambi_topk`.
+    pub pooled_share: f64,
+    /// `tvi_threshold`.
+    pub tvi_threshold: f64,
+    /// Banding in darker parts is invisible: `cambi_vis_lum_threshold`.
+    pub luminance_threshold: f64,
+    /// `max_log_contrast`.
+    pub max_log_contrast: u32,
+    /// `cambi_eotf`.
+    pub eotf: Eotf,
+    /// The size from which the picture is halved first: `cambi_high_res_speedup`.
+    pub halve_from: Option<HalveFrom>,
+}
+
+/// Pictures of at least this many pixels are halved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HalveFrom {
+    P1080,
+    P1440,
+    P2160,
+}
+
+impl HalveFrom {
+    const fn pixels(self) -> usize {
+        match self {
+            Self::P1080 => 1920 * 1080,
+            Self::P1440 => 2560 * 1440,
+            Self::P2160 => 3840 * 2160,
+        }
+    }
+}
+
+impl Default for CambiOptions {
+    fn default() -> Self {
+        Self {
+            max_value: 1000.0,
+            window: 65,
+            pooled_share: 0.6,
+            tvi_threshold: 0.019,
+            luminance_threshold: 0.0,
+            max_log_contrast: 2,
+            eotf: Eotf::Bt1886,
+            halve_from: None,
+        }
+    }
+}
+
+impl CambiOptions {
+    /// Those of all built-in v1 models.
+    pub fn of_v1_models() -> Self {
+        Self {
+            max_value: 17.0,
+            luminance_threshold: 0.06,
+            halve_from: Some(HalveFrom::P1080),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CambiConfig {
+    pub width: usize,
+    pub height: usize,
+    /// Bits of a sample, from 8 to 16.
+    pub depth: u32,
+    pub options: CambiOptions,
+    pub instruction_set: InstructionSet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum CambiError {
+    #[error("CAMBI needs a width or height of at least 216, not {width}x{height}")]
+    TooSmall { width: usize, height: usize },
+    #[error(
+        "CAMBI cannot score pictures as narrow as {width}x{height}: the smallest scale is less than half a window"
+    )]
+    TooNarrow { width: usize, height: usize },
+    #[error("CAMBI cannot score samples of {depth} bits; use 8 to 16")]
+    Depth { depth: u32 },
+    #[error("{option} = {value} is out of range; use {range}")]
+    Option { option: &'static str, value: f64, range: &'static str },
+    #[error("the window of {window} pixels is too large; use at most 65")]
+    Window { window: usize },
+    #[error("the CPU does not have {0}")]
+    InstructionSet(InstructionSet),
+    #[error("expected a plane of {expected:?} with {bytes} bytes per sample, not {found:?}")]
+    Plane { expected: (usize, usize), bytes: usize, found: (usize, usize) },
+    #[error("a sample exceeds the largest value of {depth} bits")]
+    Sample { depth: u32 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CambiScores {
+    /// libvmaf's `Cambi_feature_cambi_score`.
+    pub cambi: f64,
+    /// The means of the largest responses, from the largest picture to the smallest.
+    pub scales: [f64; 5],
+}
+
+/// Owns all buffers, so that no picture allocates.
+#[derive(Clone, Debug)]
+pub struct Cambi {
+    width: usize,
+    height: usize,
+    options: CambiOptions,
+    preparation: Preparation,
+    contrast: Contrast,
+    window: usize,
+    image: Raster<u16>,
+    filtered: Raster<u16>,
+    mask: Raster<u8>,
+    half_mask: Raster<u8>,
+    counts: WindowCounts,
+    responses: Raster<f32>,
+    pooled: Vec<f32>,
+}
+
+impl Cambi {
+    pub fn new(config: &CambiConfig) -> Result<Self, CambiError> {
+        let &CambiConfig { width, height, depth, options, instruction_set } = config;
+        if width.max(height) < 216 {
+            return Err(CambiError::TooSmall { width, height });
+        }
+        if !(8..=16).contains(&depth) {
+            return Err(CambiError::Depth { depth });
+        }
+        if !instruction_set.is_available() {
+            return Err(CambiError::InstructionSet(instruction_set));
+        }
+        options.check()?;
+        let halve = options.halve_from.is_some_and(|from| width * height >= from.pixels());
+        let window = window(options.window as usize, width + height, halve);
+        if window > MAX_WINDOW {
+            return Err(CambiError::Window { window });
+        }
+        let halvings = SCALE_WEIGHTS.len() - usize::from(!halve);
+        // Below this, libvmaf reads and writes behind its pictures.
+        if width.min(height).div_ceil(1 << halvings) <= window / 2 {
+            return Err(CambiError::TooNarrow { width, height });
+        }
+        let contrast = Contrast::new(
+            options.eotf,
+            options.max_log_contrast,
+            options.tvi_threshold,
+            options.luminance_threshold,
+            window * window,
+        )
+        .ok_or(CambiError::Option {
+            option: "cambi_vis_lum_threshold",
+            value: options.luminance_threshold,
+            range: "a luminance that a sample has",
+        })?;
+        let step = if halve { 2 } else { 1 };
+        let (first_width, first_height) = (width.div_ceil(step), height.div_ceil(step));
+        Ok(Self {
+            width,
+            height,
+            options,
+            preparation: Preparation { depth, flatness: prepare::required_flatness(width, height), halve },
+            window,
+            image: Raster::new(first_width, first_height),
+            filtered: Raster::new(first_width, first_height),
+            mask: Raster::new(first_width, first_height),
+            half_mask: Raster::new(first_width.div_ceil(2), first_height.div_ceil(2)),
+            counts: WindowCounts::new(&contrast, first_width),
+            contrast,
+            responses: Raster::new(first_width, first_height),
+            pooled: Vec::with_capacity(first_width * first_height),
+        })
+    }
+
+    /// The banding in a luma plane.
+    pub fn measure<T: Sample>(&mut self, luma: &Plane<'_, T>) -> Result<CambiScores, CambiError> {
+        self.check(luma)?;
+        let step = if self.preparation.halve { 2 } else { 1 };
+        let (width, height) = (self.width.div_ceil(step), self.height.div_ceil(step));
+        self.image.resize(width, height);
+        self.mask.resize(width, height);
+        prepare::prepare(luma, self.preparation, &mut self.image, &mut self.mask);
+        let mut scales = [0.0; 5];
+        for (index, mean) in scales.iter_mut().enumerate() {
+            if index > 0 {
+                scale::halve(&self.filtered, &mut self.image);
+                scale::halve(&self.mask, &mut self.half_mask);
+                std::mem::swap(&mut self.mask, &mut self.half_mask);
+            }
+            scale::filter_mode(&self.image, &mut self.filtered);
+            response::respond(
+                &self.filtered,
+                &self.mask,
+                &self.contrast,
+                self.window,
+                &mut self.counts,
+                &mut self.responses,
+            );
+            let pixels = self.image.width() * self.image.height();
+            let count = pool::pooled_count(self.options.pooled_share, pixels);
+            *mean = pool::mean_of_largest(&self.responses, count, &mut self.pooled);
+        }
+        Ok(CambiScores { cambi: self.score(&scales), scales })
+    }
+
+    #[allow(clippy::cast_precision_loss)] // At most 4225.
+    fn score(&self, scales: &[f64; 5]) -> f64 {
+        let sum = scales.iter().zip(SCALE_WEIGHTS).fold(0.0, |sum, (mean, weight)| sum + mean * weight);
+        (sum / (self.window * self.window) as f64).min(self.options.max_value)
+    }
+
+    fn check<T: Sample>(&self, luma: &Plane<'_, T>) -> Result<(), CambiError> {
+        let (expected, found) = ((self.width, self.height), (luma.width(), luma.height()));
+        let depth = self.preparation.depth;
+        let bytes = if depth > 8 { 2 } else { 1 };
+        if expected != found || T::BYTES != bytes {
+            return Err(CambiError::Plane { expected, bytes, found });
+        }
+        let has_all_values = depth == 8 * u32::try_from(T::BYTES).unwrap_or(0);
+        let is_too_large = |&sample: &T| sample.into() >> depth != 0;
+        if !has_all_values && (0..self.height).any(|y| luma.row(y).iter().any(is_too_large)) {
+            return Err(CambiError::Sample { depth });
+        }
+        Ok(())
+    }
+}
+
+impl CambiOptions {
+    /// libvmaf's limits.
+    fn check(&self) -> Result<(), CambiError> {
+        let checks = [
+            ("cambi_max_val", self.max_value, 0.0..=1000.0, "0 to 1000"),
+            ("window_size", f64::from(self.window), 15.0..=127.0, "15 to 127"),
+            ("cambi_topk", self.pooled_share, 0.0001..=1.0, "0.0001 to 1"),
+            ("tvi_threshold", self.tvi_threshold, 0.0001..=1.0, "0.0001 to 1"),
+            ("cambi_vis_lum_threshold", self.luminance_threshold, 0.0..=300.0, "0 to 300"),
+            ("max_log_contrast", f64::from(self.max_log_contrast), 0.0..=5.0, "0 to 5"),
+        ];
+        match checks.into_iter().find(|(_, value, range, _)| !range.contains(value)) {
+            Some((option, value, _, range)) => Err(CambiError::Option { option, value, range }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The size of the window in a picture whose width and height have this sum: about a degree of the field of view.
+fn window(size_in_4k: usize, width_and_height: usize, halve: bool) -> usize {
+    let window = size_in_4k * width_and_height / 375 / 16;
+    (if halve { window.div_ceil(2) } else { window }) | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_odd_and_grow_with_the_picture() {
+        assert_eq!(window(65, 3840 + 2160, false), 65);
+        assert_eq!(window(65, 1920 + 1080, false), 33);
+        assert_eq!(window(65, 1920 + 1080, true), 17);
+        assert_eq!(window(65, 216 + 216, false), 5);
+    }
+}
