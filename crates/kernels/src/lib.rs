@@ -7,8 +7,13 @@ mod cambi;
 mod instruction_set;
 mod plane;
 mod sample;
+mod speed;
 
 pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf, HalveFrom};
 pub use instruction_set::InstructionSet;
 pub use plane::{InvalidPlane, Plane};
 pub use sample::Sample;
+pub use speed::{
+    Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions, SpeedScores, SummationOrder,
+    VarianceWeighting,
+};

@@ -12,7 +12,7 @@ use super::picture::{Picture, Subsampling};
 
 /// The instruction sets that libvmaf may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub(crate) enum Limit {
     None,
     Avx2,
     Scalar,
@@ -32,7 +32,7 @@ impl Limit {
 static MASK: Mutex<()> = Mutex::new(());
 
 /// The scores of an extractor for pairs of pictures: for each pair one per name.
-pub fn scores(
+pub(crate) fn scores(
     extractor: &str,
     options: &[(&str, &str)],
     names: &[&str],
@@ -48,13 +48,13 @@ pub fn scores(
     indices.map(|index| names.iter().map(|name| context.score(name, index)).collect()).collect()
 }
 
-pub struct Context {
+pub(crate) struct Context {
     context: *mut sys::VmafContext,
     _mask: std::sync::MutexGuard<'static, ()>,
 }
 
 impl Context {
-    pub fn new(extractor: &str, options: &[(&str, &str)], limit: Limit) -> Self {
+    pub(crate) fn new(extractor: &str, options: &[(&str, &str)], limit: Limit) -> Self {
         let guard = MASK.lock().unwrap_or_else(PoisonError::into_inner);
         let configuration = sys::VmafConfiguration {
             log_level: sys::VmafLogLevel_VMAF_LOG_LEVEL_NONE,
@@ -81,7 +81,7 @@ impl Context {
         Self { context, _mask: guard }
     }
 
-    pub fn read(&mut self, reference: &Picture, distorted: &Picture, index: u32) {
+    pub(crate) fn read(&mut self, reference: &Picture, distorted: &Picture, index: u32) {
         let (mut reference, mut distorted) = (allocate(reference), allocate(distorted));
         // SAFETY: the context is open, and libvmaf takes both pictures over, which it allocated.
         let result =
@@ -89,12 +89,12 @@ impl Context {
         assert_eq!(result, 0);
     }
 
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         // SAFETY: the context is open; null pictures end the input.
         assert_eq!(unsafe { sys::vmaf_read_pictures(self.context, ptr::null_mut(), ptr::null_mut(), 0) }, 0);
     }
 
-    pub fn score(&self, name: &str, index: u32) -> f64 {
+    pub(crate) fn score(&self, name: &str, index: u32) -> f64 {
         let text = CString::new(name).unwrap();
         let mut score = f64::NAN;
         // SAFETY: the context is open, the name ends with 0, and `score` is a valid place.

@@ -2,5 +2,5 @@
 
 #![allow(dead_code)] // Each test binary uses a part.
 
-pub mod libvmaf;
-pub mod picture;
+pub(crate) mod libvmaf;
+pub(crate) mod picture;

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use vmafx_kernels::Plane;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subsampling {
+pub(crate) enum Subsampling {
     /// 4:2:0
     Both,
     /// 4:2:2
@@ -15,32 +15,32 @@ pub enum Subsampling {
 }
 
 #[derive(Clone, Debug)]
-pub struct Picture {
-    pub subsampling: Subsampling,
-    pub depth: u32,
-    pub planes: [TestPlane; 3],
+pub(crate) struct Picture {
+    pub(crate) subsampling: Subsampling,
+    pub(crate) depth: u32,
+    pub(crate) planes: [TestPlane; 3],
 }
 
 #[derive(Clone, Debug)]
-pub struct TestPlane {
-    pub width: usize,
-    pub height: usize,
-    pub samples: Vec<u16>,
+pub(crate) struct TestPlane {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) samples: Vec<u16>,
 }
 
 impl TestPlane {
     /// The plane with its samples in bytes.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.samples.iter().map(|&sample| u8::try_from(sample).unwrap()).collect()
     }
 
-    pub fn words(&self) -> Plane<'_, u16> {
+    pub(crate) fn words(&self) -> Plane<'_, u16> {
         Plane::new(&self.samples, self.width, self.width, self.height).unwrap()
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     Random,
     /// Small noise on a smooth surface.
     Noise,
@@ -58,7 +58,7 @@ pub enum Content {
 }
 
 impl Content {
-    pub const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Random,
         Self::Noise,
         Self::Flat,
@@ -72,7 +72,7 @@ impl Content {
     ];
 
     /// A picture; different seeds give similar ones.
-    pub fn picture(
+    pub(crate) fn picture(
         self,
         width: usize,
         height: usize,
@@ -148,10 +148,10 @@ fn letter(x: usize, y: usize) -> bool {
 }
 
 /// xorshift64*.
-pub struct Random(pub u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -159,7 +159,7 @@ impl Random {
     }
 
     /// From 0 to less than 1.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         f64::from(u32::try_from(self.next() >> 32).unwrap()) / 4_294_967_296.0
     }
 }
