@@ -5,6 +5,11 @@
 //! score is a weighted sum of the means of the largest responses. All counts are integers, and responses are single products,
 //! so only the sum in [`pool`] could depend on its order.
 
+// One function is compiled for several instruction sets, for which the compiler must see all of it.
+#![allow(clippy::inline_always)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod contrast;
 mod luminance;
 mod pool;
@@ -15,10 +20,13 @@ mod scale;
 
 use contrast::Contrast;
 pub use luminance::Eotf;
-use prepare::Preparation;
+use pool::{Pool, ResponseTotals};
+use prepare::{Preparation, Preparer, SampleTooLarge};
 use raster::Raster;
 use response::WindowCounts;
+use scale::ModeFilter;
 
+use crate::dispatch::Avx2;
 use crate::{InstructionSet, Plane, Sample};
 
 /// The weights of the scales, from the largest picture to the smallest.
@@ -138,17 +146,41 @@ pub struct CambiScores {
 pub struct Cambi {
     width: usize,
     height: usize,
+    depth: u32,
+    halve: bool,
     options: CambiOptions,
-    preparation: Preparation,
     contrast: Contrast,
     window: usize,
+    preparer: Preparer,
+    mode_filter: ModeFilter,
     image: Raster<u16>,
     filtered: Raster<u16>,
     mask: Raster<u8>,
     half_mask: Raster<u8>,
-    counts: WindowCounts,
+    responder: Responder,
     responses: Raster<f32>,
-    pooled: Vec<f32>,
+    pool: Pool,
+    avx2: Option<Avx2>,
+}
+
+/// The counts of one of the implementations.
+#[derive(Clone, Debug)]
+enum Responder {
+    Scalar(WindowCounts),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2, response::avx2::ColumnCounts),
+}
+
+impl Responder {
+    fn new(avx2: Option<Avx2>, contrast: &Contrast, width: usize, window: usize) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = avx2
+            && let Some(counts) = response::avx2::ColumnCounts::new(contrast, width, window)
+        {
+            return Self::Avx2(avx2, counts);
+        }
+        Self::Scalar(WindowCounts::new(contrast, width))
+    }
 }
 
 impl Cambi {
@@ -188,73 +220,89 @@ impl Cambi {
         })?;
         let step = if halve { 2 } else { 1 };
         let (first_width, first_height) = (width.div_ceil(step), height.div_ceil(step));
+        let avx2 = Avx2::new(instruction_set);
+        let preparation = Preparation { depth, flatness: prepare::required_flatness(width, height), halve };
         Ok(Self {
             width,
             height,
+            depth,
+            halve,
             options,
-            preparation: Preparation { depth, flatness: prepare::required_flatness(width, height), halve },
             window,
+            preparer: Preparer::new(width, preparation),
+            mode_filter: ModeFilter::new(first_width),
             image: Raster::new(first_width, first_height),
             filtered: Raster::new(first_width, first_height),
             mask: Raster::new(first_width, first_height),
             half_mask: Raster::new(first_width.div_ceil(2), first_height.div_ceil(2)),
-            counts: WindowCounts::new(&contrast, first_width),
+            responder: Responder::new(avx2, &contrast, first_width, window),
             contrast,
             responses: Raster::new(first_width, first_height),
-            pooled: Vec::with_capacity(first_width * first_height),
+            pool: Pool::new(first_width * first_height),
+            avx2,
         })
     }
 
     /// The banding in a luma plane.
     pub fn measure<T: Sample>(&mut self, luma: &Plane<'_, T>) -> Result<CambiScores, CambiError> {
-        self.check(luma)?;
-        let step = if self.preparation.halve { 2 } else { 1 };
+        let (expected, found) = ((self.width, self.height), (luma.width(), luma.height()));
+        let bytes = if self.depth > 8 { 2 } else { 1 };
+        if expected != found || T::BYTES != bytes {
+            return Err(CambiError::Plane { expected, bytes, found });
+        }
+        self.prepare(luma).map_err(|SampleTooLarge| CambiError::Sample { depth: self.depth })?;
+        let mut scales = [0.0; 5];
+        for (index, mean) in scales.iter_mut().enumerate() {
+            self.scale(index > 0);
+            let totals = self.respond();
+            let pixels = self.image.width() * self.image.height();
+            let count = pool::pooled_count(self.options.pooled_share, pixels);
+            *mean = self.pool.mean_of_largest(&self.responses, totals, count);
+        }
+        Ok(CambiScores { cambi: self.score(&scales), scales })
+    }
+
+    fn prepare<T: Sample>(&mut self, luma: &Plane<'_, T>) -> Result<(), SampleTooLarge> {
+        let step = if self.halve { 2 } else { 1 };
         let (width, height) = (self.width.div_ceil(step), self.height.div_ceil(step));
         self.image.resize(width, height);
         self.mask.resize(width, height);
-        prepare::prepare(luma, self.preparation, &mut self.image, &mut self.mask);
-        let mut scales = [0.0; 5];
-        for (index, mean) in scales.iter_mut().enumerate() {
-            if index > 0 {
-                scale::halve(&self.filtered, &mut self.image);
-                scale::halve(&self.mask, &mut self.half_mask);
-                std::mem::swap(&mut self.mask, &mut self.half_mask);
-            }
-            scale::filter_mode(&self.image, &mut self.filtered);
-            response::respond(
-                &self.filtered,
-                &self.mask,
-                &self.contrast,
-                self.window,
-                &mut self.counts,
-                &mut self.responses,
-            );
-            let pixels = self.image.width() * self.image.height();
-            let count = pool::pooled_count(self.options.pooled_share, pixels);
-            *mean = pool::mean_of_largest(&self.responses, count, &mut self.pooled);
+        match self.avx2 {
+            #[cfg(target_arch = "x86_64")]
+            Some(avx2) => avx2.prepare(&mut self.preparer, luma, &mut self.image, &mut self.mask),
+            _ => self.preparer.prepare(luma, &mut self.image, &mut self.mask),
         }
-        Ok(CambiScores { cambi: self.score(&scales), scales })
+    }
+
+    /// Filters a scale; halves the one before first.
+    fn scale(&mut self, halve: bool) {
+        if halve {
+            scale::halve(&self.filtered, &mut self.image);
+            scale::halve(&self.mask, &mut self.half_mask);
+            std::mem::swap(&mut self.mask, &mut self.half_mask);
+        }
+        match self.avx2 {
+            #[cfg(target_arch = "x86_64")]
+            Some(avx2) => avx2.filter_mode(&mut self.mode_filter, &self.image, &mut self.filtered),
+            _ => self.mode_filter.filter(&self.image, &mut self.filtered),
+        }
+    }
+
+    fn respond(&mut self) -> ResponseTotals {
+        let (image, mask, responses) = (&self.filtered, &self.mask, &mut self.responses);
+        match &mut self.responder {
+            Responder::Scalar(counts) => {
+                response::respond(image, mask, &self.contrast, self.window, counts, responses)
+            }
+            #[cfg(target_arch = "x86_64")]
+            Responder::Avx2(avx2, counts) => avx2.respond(image, mask, counts, responses),
+        }
     }
 
     #[allow(clippy::cast_precision_loss)] // At most 4225.
     fn score(&self, scales: &[f64; 5]) -> f64 {
         let sum = scales.iter().zip(SCALE_WEIGHTS).fold(0.0, |sum, (mean, weight)| sum + mean * weight);
         (sum / (self.window * self.window) as f64).min(self.options.max_value)
-    }
-
-    fn check<T: Sample>(&self, luma: &Plane<'_, T>) -> Result<(), CambiError> {
-        let (expected, found) = ((self.width, self.height), (luma.width(), luma.height()));
-        let depth = self.preparation.depth;
-        let bytes = if depth > 8 { 2 } else { 1 };
-        if expected != found || T::BYTES != bytes {
-            return Err(CambiError::Plane { expected, bytes, found });
-        }
-        let has_all_values = depth == 8 * u32::try_from(T::BYTES).unwrap_or(0);
-        let is_too_large = |&sample: &T| sample.into() >> depth != 0;
-        if !has_all_values && (0..self.height).any(|y| luma.row(y).iter().any(is_too_large)) {
-            return Err(CambiError::Sample { depth });
-        }
-        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 //! against it on intermediate values. [`InstructionSet`] is chosen once, when a feature is created.
 
 mod cambi;
+mod dispatch;
 mod instruction_set;
 mod plane;
 mod sample;

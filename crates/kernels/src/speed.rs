@@ -8,6 +8,8 @@
 // One function is compiled for several instruction sets, for which the compiler must see all of it.
 #![allow(clippy::inline_always)]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod covariance;
 mod dimensions;
 mod eigenvalues;
@@ -20,6 +22,7 @@ use dimensions::Dimensions;
 use entropy::{Blocks, Estimator};
 use filter::Decimator;
 
+use crate::dispatch::Avx2;
 use crate::{InstructionSet, Plane, Sample};
 
 /// Behind the decimated details, so that vectors may read over their end.
@@ -141,11 +144,33 @@ pub struct SpeedScores {
 #[derive(Clone, Debug)]
 pub struct Speed {
     config: SpeedConfig,
+    analyser: Analyser,
+    reference: Blocks,
+    distorted: Blocks,
+    avx2: Option<Avx2>,
+}
+
+/// The steps from a plane to its blocks.
+#[derive(Clone, Debug)]
+struct Analyser {
+    depth: u32,
+    sigma: f32,
+    order: SummationOrder,
     decimator: Decimator,
     details: Vec<f32>,
     estimator: Estimator,
-    reference: Blocks,
-    distorted: Blocks,
+    #[cfg(target_arch = "x86_64")]
+    centred: covariance::avx2::CentredRows,
+}
+
+impl Analyser {
+    #[inline(always)]
+    fn analyse<T: Sample>(&mut self, plane: &Plane<'_, T>, blocks: &mut Blocks) {
+        self.decimator.decimate(plane, self.depth, &mut self.details);
+        let means = self.estimator.means(&self.details);
+        self.estimator.covariances(&self.details, &means, self.order);
+        self.estimator.estimate(&self.details, self.sigma, blocks);
+    }
 }
 
 /// The difference of a pair of planes.
@@ -156,7 +181,7 @@ struct PlaneScore {
 
 impl Speed {
     pub fn new(config: &SpeedConfig) -> Result<Self, SpeedError> {
-        let &SpeedConfig { width, height, depth, options, instruction_set, .. } = config;
+        let &SpeedConfig { width, height, depth, options, order, instruction_set } = config;
         if ![8, 10, 12, 16].contains(&depth) {
             return Err(SpeedError::Depth { depth });
         }
@@ -169,13 +194,23 @@ impl Speed {
         let factor = if (factor - 1.0).abs() < 1e-3 { 1.0 } else { factor };
         let dimensions =
             Dimensions::new(width, height, factor).ok_or(SpeedError::TooSmall { width, height })?;
+        #[allow(clippy::cast_possible_truncation)] // As in libvmaf.
+        let sigma = options.sigma as f32;
         Ok(Self {
             config: *config,
-            decimator: Decimator::new(dimensions, options.prescale),
-            details: vec![0.0; dimensions.small_width * dimensions.small_height + PADDING],
-            estimator: Estimator::new(dimensions),
+            analyser: Analyser {
+                depth,
+                sigma,
+                order,
+                decimator: Decimator::new(dimensions, options.prescale),
+                details: vec![0.0; dimensions.small_width * dimensions.small_height + PADDING],
+                estimator: Estimator::new(dimensions),
+                #[cfg(target_arch = "x86_64")]
+                centred: covariance::avx2::CentredRows::new(&dimensions),
+            },
             reference: Blocks::new(&dimensions),
             distorted: Blocks::new(&dimensions),
+            avx2: Avx2::new(instruction_set),
         })
     }
 
@@ -206,18 +241,24 @@ impl Speed {
 
     #[allow(clippy::cast_possible_truncation)] // As in libvmaf.
     fn compare<T: Sample>(&mut self, reference: &Plane<'_, T>, distorted: &Plane<'_, T>) -> PlaneScore {
-        let SpeedConfig { depth, options, order, .. } = self.config;
-        let sigma = options.sigma as f32;
+        let options = self.config.options;
         for (plane, blocks) in [(reference, &mut self.reference), (distorted, &mut self.distorted)] {
-            self.decimator.decimate(plane, depth, &mut self.details);
-            let means = self.estimator.means(&self.details);
-            self.estimator.covariances(&self.details, &means, order);
-            self.estimator.estimate(&self.details, sigma, blocks);
+            match self.avx2 {
+                #[cfg(target_arch = "x86_64")]
+                Some(avx2) => avx2.analyse(&mut self.analyser, plane, blocks),
+                _ => self.analyser.analyse(plane, blocks),
+            }
         }
         let singular = (self.reference.is_singular(), self.distorted.is_singular());
         let score = if singular.0 == singular.1 {
             let floor = options.noise_floor as f32;
-            entropy::difference(&self.reference, &self.distorted, sigma, floor, options.weighting)
+            entropy::difference(
+                &self.reference,
+                &self.distorted,
+                self.analyser.sigma,
+                floor,
+                options.weighting,
+            )
         } else {
             0.0
         };

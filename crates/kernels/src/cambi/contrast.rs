@@ -99,9 +99,8 @@ mod tests {
     fn reciprocals_have_nine_decimal_digits() {
         // The quotients are 0.012195121496915817 and 0.004098360426723957.
         assert_eq!([82, 244].map(|count| reciprocal(count).to_bits()), [0x3c47_ce0d, 0x3b86_4b8b]);
-        let rounded = (1..4226_u16).filter(|&count| {
-            reciprocal(count.into()).to_bits() != (1.0 / f32::from(count)).to_bits()
-        });
+        let rounded = (1..4226_u16)
+            .filter(|&count| reciprocal(count.into()).to_bits() != (1.0 / f32::from(count)).to_bits());
         assert_eq!(rounded.count(), 42);
     }
 

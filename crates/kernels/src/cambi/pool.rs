@@ -11,22 +11,98 @@ pub(super) fn pooled_count(share: f64, pixels: usize) -> usize {
     ((share * pixels as f64) as usize).clamp(1, pixels)
 }
 
-/// The specification of pooling: the mean of the `count` largest responses, with `buffer` for intermediate results.
-///
-/// The sum is of double precision. It depends on the order only if it is large, and then the order is that in which libvmaf's
-/// selection leaves the responses.
-#[allow(clippy::cast_precision_loss)] // As in libvmaf.
-pub(super) fn mean_of_largest(responses: &Raster<f32>, count: usize, buffer: &mut Vec<f32>) -> f64 {
-    buffer.clear();
-    buffer.extend(responses.rows().flatten());
-    let total: f64 = buffer.iter().copied().map(f64::from).sum();
-    if total < EXACT_SUM && count < buffer.len() {
-        buffer.select_nth_unstable_by(count, |a, b| b.total_cmp(a));
-    } else {
-        partition_as_libvmaf(buffer, count);
+/// What is known of all responses.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct ResponseTotals {
+    pub(super) sum: f64,
+    /// Responses above 0.
+    pub(super) positive: usize,
+}
+
+impl ResponseTotals {
+    pub(super) fn add(&mut self, response: f32) {
+        self.sum += f64::from(response);
+        self.positive += usize::from(response > 0.0);
     }
-    let sum: f64 = buffer[..count].iter().copied().map(f64::from).sum();
-    sum / count as f64
+}
+
+/// The buffers of pooling.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    values: Vec<f32>,
+    /// How many values have a prefix.
+    prefixes: Vec<u32>,
+}
+
+/// Bits of a value that are not in its prefix, so that there are 256 prefixes between powers of two.
+const PREFIX_SHIFT: u32 = 15;
+/// The prefix of 0.25: responses are larger.
+const FIRST_PREFIX: u32 = 0x3e80_0000 >> PREFIX_SHIFT;
+/// The prefix of 65536: responses are smaller.
+const END_PREFIX: u32 = 0x4780_0000 >> PREFIX_SHIFT;
+
+impl Pool {
+    pub(super) fn new(pixels: usize) -> Self {
+        Self {
+            values: Vec::with_capacity(pixels),
+            prefixes: vec![0; usize::try_from(END_PREFIX - FIRST_PREFIX).unwrap_or(0)],
+        }
+    }
+
+    /// The mean of the `count` largest responses.
+    ///
+    /// The sum is of double precision. It depends on the order only if it is large, and then the order is that in which
+    /// libvmaf's selection leaves the responses.
+    #[allow(clippy::cast_precision_loss)] // As in libvmaf.
+    pub(super) fn mean_of_largest(
+        &mut self,
+        responses: &Raster<f32>,
+        totals: ResponseTotals,
+        count: usize,
+    ) -> f64 {
+        let sum = if totals.sum >= EXACT_SUM {
+            self.values.clear();
+            self.values.extend(responses.rows().flatten());
+            partition_as_libvmaf(&mut self.values, count);
+            self.values[..count].iter().copied().map(f64::from).sum()
+        } else if totals.positive <= count {
+            totals.sum
+        } else {
+            self.exact_sum_of_largest(responses, count)
+        };
+        sum / count as f64
+    }
+
+    /// There are more than `count` responses above 0.
+    #[allow(clippy::cast_possible_truncation)] // Prefixes are in range.
+    fn exact_sum_of_largest(&mut self, responses: &Raster<f32>, count: usize) -> f64 {
+        let prefix = |value: f32| {
+            ((value.to_bits() >> PREFIX_SHIFT).clamp(FIRST_PREFIX, END_PREFIX - 1) - FIRST_PREFIX) as usize
+        };
+        self.prefixes.fill(0);
+        for &value in responses.rows().flatten() {
+            self.prefixes[prefix(value)] += 1;
+        }
+        let (mut above, mut threshold) = (0, self.prefixes.len() - 1);
+        while threshold > 0 && above + self.prefixes[threshold] as usize <= count {
+            above += self.prefixes[threshold] as usize;
+            threshold -= 1;
+        }
+        self.values.clear();
+        let mut sum = 0.0;
+        for &value in responses.rows().flatten() {
+            match prefix(value).cmp(&threshold) {
+                std::cmp::Ordering::Greater => sum += f64::from(value),
+                std::cmp::Ordering::Equal => self.values.push(value),
+                std::cmp::Ordering::Less => {}
+            }
+        }
+        let rest = count - above;
+        if rest < self.values.len() {
+            self.values.select_nth_unstable_by(rest, |a, b| b.total_cmp(a));
+        }
+        sum + self.values[..rest].iter().copied().map(f64::from).sum::<f64>()
+    }
 }
 
 /// Moves the `count` largest values to the front. The order within both parts is determined: Hoare's selection with the value
@@ -35,7 +111,6 @@ fn partition_as_libvmaf(values: &mut [f32], count: usize) {
     if count == values.len() {
         return;
     }
-    // Both are inclusive; the upper one is shifted by one, so that it does not go below zero.
     let (mut first, mut end) = (0, values.len());
     while first + 1 < end {
         let pivot = values[count];
@@ -69,18 +144,49 @@ fn partition_as_libvmaf(values: &mut [f32], count: usize) {
 mod tests {
     use super::*;
 
+    fn responses() -> Raster<f32> {
+        let mut responses = Raster::new(97, 31);
+        for y in 0..31_u16 {
+            for (x, response) in (0_u16..).zip(responses.row_mut(y.into())) {
+                let index = x + 97 * y;
+                *response = f32::from(index.wrapping_mul(40_503) >> 4) / 37.0;
+                if *response < 12.0 {
+                    *response = 0.0;
+                }
+            }
+        }
+        responses
+    }
+
+    #[test]
+    fn every_count_has_the_sum_of_sorted_values() {
+        let responses = responses();
+        let mut totals = ResponseTotals::default();
+        responses.rows().flatten().for_each(|&response| totals.add(response));
+        let mut sorted: Vec<f32> = responses.rows().flatten().copied().collect();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        let mut pool = Pool::new(97 * 31);
+        for count in (1..=sorted.len()).step_by(7) {
+            let sum: f64 = sorted[..count].iter().copied().map(f64::from).sum();
+            let expected = sum / f64::from(u32::try_from(count).unwrap());
+            let found = pool.mean_of_largest(&responses, totals, count);
+            assert_eq!(found.to_bits(), expected.to_bits(), "{count}");
+        }
+    }
+
     #[test]
     fn the_largest_values_move_to_the_front() {
-        let values: Vec<f32> =
-            (0..1000_u16).map(|index| f32::from(index.wrapping_mul(40_503) >> 4)).collect();
+        let values: Vec<f32> = responses().rows().flatten().copied().collect();
         let mut sorted = values.clone();
         sorted.sort_by(|a, b| b.total_cmp(a));
-        for count in [1, 2, 3, 333, 600, 999, 1000] {
+        for count in [1, 2, 3, 333, 600, 999, values.len()] {
             let mut partitioned = values.clone();
             partition_as_libvmaf(&mut partitioned, count);
-            let mut front = partitioned[..count].to_vec();
-            front.sort_by(|a, b| b.total_cmp(a));
-            assert_eq!(front, sorted[..count], "{count}");
+            partitioned[..count].sort_by(|a, b| b.total_cmp(a));
+            assert!(
+                partitioned[..count].iter().zip(&sorted).all(|(a, b)| a.to_bits() == b.to_bits()),
+                "{count}"
+            );
         }
     }
 

@@ -43,11 +43,15 @@ impl<T: Copy + Default> Raster<T> {
         &self.samples[y * self.stride..][..self.width + ROW_PADDING]
     }
 
-    pub(super) fn padded_row_mut(&mut self, y: usize) -> &mut [T] {
-        &mut self.samples[y * self.stride..][..self.width + ROW_PADDING]
-    }
-
     pub(super) fn rows(&self) -> impl Iterator<Item = &[T]> {
         self.samples.chunks_exact(self.stride).take(self.height).map(|row| &row[..self.width])
+    }
+}
+
+/// `from` has at least twice as many samples, counting padding.
+#[inline(always)]
+pub(super) fn keep_every_second<T: Copy>(from: &[T], to: &mut [T]) {
+    for (to, from) in to.iter_mut().zip(from.chunks_exact(2)) {
+        *to = from[0];
     }
 }

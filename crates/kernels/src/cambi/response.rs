@@ -3,7 +3,11 @@
 use std::ops::Range;
 
 use super::contrast::Contrast;
+use super::pool::ResponseTotals;
 use super::raster::Raster;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
 
 /// For each sample and column, how often the sample occurs in the window whose centre moves down the column.
 #[derive(Clone, Debug)]
@@ -48,7 +52,8 @@ pub(super) fn respond(
     window: usize,
     counts: &mut WindowCounts,
     responses: &mut Raster<f32>,
-) {
+) -> ResponseTotals {
+    let mut totals = ResponseTotals::default();
     let (width, height) = (image.width(), image.height());
     responses.resize(width, height);
     counts.counts.fill(0);
@@ -75,6 +80,8 @@ pub(super) fn respond(
                 let below = counts.count(sample.checked_sub(step), x, width);
                 *response = response.max(contrast.response(weight, same, above.max(below)));
             }
+            totals.add(*response);
         }
     }
+    totals
 }

@@ -3,6 +3,9 @@
 //! Sums are of double precision, and rounded to single precision only at last. Their order hardly ever changes a bit, but it can:
 //! libvmaf adds in the order that suits its instruction set, and so do [`SummationOrder`]'s variants, on every instruction set.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+
 use super::dimensions::{BLOCK, Dimensions, VARIABLES};
 use super::linear::Matrix;
 

@@ -61,6 +61,12 @@ impl Estimator {
         covariance::covariances(&self.dimensions, details, means, order, &mut self.covariances);
     }
 
+    /// The dimensions and the matrix, for another implementation of the covariances.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn covariance_matrix(&mut self) -> (&Dimensions, &mut Matrix) {
+        (&self.dimensions, &mut self.covariances)
+    }
+
     /// The rest, after the covariances.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation)] // As in libvmaf.

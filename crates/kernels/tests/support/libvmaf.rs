@@ -82,10 +82,19 @@ impl Context {
     }
 
     pub(crate) fn read(&mut self, reference: &Picture, distorted: &Picture, index: u32) {
-        let (mut reference, mut distorted) = (allocate(reference), allocate(distorted));
+        let pictures = Self::allocate(reference, distorted);
+        self.read_allocated(pictures, index);
+    }
+
+    /// Copies of both pictures for [`Self::read_allocated`].
+    pub(crate) fn allocate(reference: &Picture, distorted: &Picture) -> [sys::VmafPicture; 2] {
+        [allocate(reference), allocate(distorted)]
+    }
+
+    pub(crate) fn read_allocated(&mut self, mut pictures: [sys::VmafPicture; 2], index: u32) {
+        let [reference, distorted] = &mut pictures;
         // SAFETY: the context is open, and libvmaf takes both pictures over, which it allocated.
-        let result =
-            unsafe { sys::vmaf_read_pictures(self.context, &raw mut reference, &raw mut distorted, index) };
+        let result = unsafe { sys::vmaf_read_pictures(self.context, reference, distorted, index) };
         assert_eq!(result, 0);
     }
 
