@@ -331,14 +331,4 @@ fn window(size_in_4k: usize, width_and_height: usize, halve: bool) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_odd_and_grow_with_the_picture() {
-        assert_eq!(window(65, 3840 + 2160, false), 65);
-        assert_eq!(window(65, 1920 + 1080, false), 33);
-        assert_eq!(window(65, 1920 + 1080, true), 17);
-        assert_eq!(window(65, 216 + 216, false), 5);
-    }
-}
+mod tests;

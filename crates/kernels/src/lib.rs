@@ -9,6 +9,8 @@ mod instruction_set;
 mod plane;
 mod sample;
 mod speed;
+#[cfg(test)]
+mod testing;
 
 pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf, HalveFrom};
 pub use instruction_set::InstructionSet;

@@ -291,3 +291,6 @@ impl SpeedOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn only_dark_and_visible_steps_have_a_weight() {
         let contrast = Contrast::new(Eotf::Bt1886, 2, 0.019, 0.06, 289).unwrap();
-        assert_eq!(contrast.visible(), 70..558);
+        assert_eq!(contrast.visible(), 71..560);
         assert_eq!(contrast.weights(100), [1, 2, 3, 4]);
-        assert_eq!(contrast.weights(69), [0; 4]);
-        assert_eq!(contrast.weights(557), [0, 0, 0, 4]);
+        assert_eq!(contrast.weights(70), [0; 4]);
+        assert_eq!(contrast.weights(559), [0, 0, 0, 4]);
     }
 }

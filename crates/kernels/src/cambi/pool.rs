@@ -30,22 +30,33 @@ impl ResponseTotals {
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     values: Vec<f32>,
-    /// How many values have a prefix.
-    prefixes: Vec<u32>,
+    /// How many values have a prefix, in parts that are added at last: equal values follow each other, and additions to the same
+    /// place would wait for each other.
+    prefixes: Vec<[u32; PARTS]>,
+    /// How many values with the prefix of the smallest one that is pooled have a suffix.
+    suffixes: Vec<u32>,
 }
 
+const PARTS: usize = 4;
 /// Bits of a value that are not in its prefix, so that there are 256 prefixes between powers of two.
-const PREFIX_SHIFT: u32 = 15;
+const SUFFIX_BITS: u32 = 15;
 /// The prefix of 0.25: responses are larger.
-const FIRST_PREFIX: u32 = 0x3e80_0000 >> PREFIX_SHIFT;
+const FIRST_PREFIX: u32 = 0x3e80_0000 >> SUFFIX_BITS;
 /// The prefix of 65536: responses are smaller.
-const END_PREFIX: u32 = 0x4780_0000 >> PREFIX_SHIFT;
+const END_PREFIX: u32 = 0x4780_0000 >> SUFFIX_BITS;
+
+/// The prefix of a response, from 0; 0 has that of 0.25.
+#[inline(always)]
+fn prefix(value: f32) -> usize {
+    ((value.to_bits() >> SUFFIX_BITS).clamp(FIRST_PREFIX, END_PREFIX - 1) - FIRST_PREFIX) as usize
+}
 
 impl Pool {
     pub(super) fn new(pixels: usize) -> Self {
         Self {
             values: Vec::with_capacity(pixels),
-            prefixes: vec![0; usize::try_from(END_PREFIX - FIRST_PREFIX).unwrap_or(0)],
+            prefixes: vec![[0; PARTS]; (END_PREFIX - FIRST_PREFIX) as usize],
+            suffixes: vec![0; 1 << SUFFIX_BITS],
         }
     }
 
@@ -74,34 +85,62 @@ impl Pool {
     }
 
     /// There are more than `count` responses above 0.
-    #[allow(clippy::cast_possible_truncation)] // Prefixes are in range.
     fn exact_sum_of_largest(&mut self, responses: &Raster<f32>, count: usize) -> f64 {
-        let prefix = |value: f32| {
-            ((value.to_bits() >> PREFIX_SHIFT).clamp(FIRST_PREFIX, END_PREFIX - 1) - FIRST_PREFIX) as usize
-        };
-        self.prefixes.fill(0);
-        for &value in responses.rows().flatten() {
-            self.prefixes[prefix(value)] += 1;
-        }
-        let (mut above, mut threshold) = (0, self.prefixes.len() - 1);
-        while threshold > 0 && above + self.prefixes[threshold] as usize <= count {
-            above += self.prefixes[threshold] as usize;
-            threshold -= 1;
-        }
-        self.values.clear();
-        let mut sum = 0.0;
-        for &value in responses.rows().flatten() {
-            match prefix(value).cmp(&threshold) {
-                std::cmp::Ordering::Greater => sum += f64::from(value),
-                std::cmp::Ordering::Equal => self.values.push(value),
-                std::cmp::Ordering::Less => {}
+        self.prefixes.fill([0; PARTS]);
+        for row in responses.rows() {
+            let (chunks, rest) = row.as_chunks::<PARTS>();
+            for chunk in chunks {
+                for (part, &value) in chunk.iter().enumerate() {
+                    self.prefixes[prefix(value)][part] += 1;
+                }
+            }
+            for &value in rest {
+                self.prefixes[prefix(value)][0] += 1;
             }
         }
-        let rest = count - above;
-        if rest < self.values.len() {
-            self.values.select_nth_unstable_by(rest, |a, b| b.total_cmp(a));
+        let (mut above, mut threshold) = (0, self.prefixes.len());
+        while threshold > 0 {
+            let values = self.prefixes[threshold - 1].iter().sum::<u32>() as usize;
+            threshold -= 1;
+            if above + values >= count {
+                break;
+            }
+            above += values;
         }
-        sum + self.values[..rest].iter().copied().map(f64::from).sum::<f64>()
+        let sum = self.sum_above(responses, threshold);
+        sum + self.sum_of_suffixes(threshold, count - above)
+    }
+
+    /// The sum of the values with larger prefixes than this. Counts the suffixes of those with this prefix.
+    fn sum_above(&mut self, responses: &Raster<f32>, threshold: usize) -> f64 {
+        const MASK: u32 = (1 << SUFFIX_BITS) - 1;
+        self.suffixes.fill(0);
+        let mut sum = 0.0;
+        for &value in responses.rows().flatten() {
+            let prefix = prefix(value);
+            sum += if prefix > threshold { f64::from(value) } else { 0.0 };
+            // Zero is below the first prefix, and there are enough values above zero.
+            if prefix == threshold && value > 0.0 {
+                self.suffixes[(value.to_bits() & MASK) as usize] += 1;
+            }
+        }
+        sum
+    }
+
+    /// The sum of the `count` largest values with this prefix.
+    #[allow(clippy::cast_possible_truncation)] // Prefixes and suffixes have less than 32 bits.
+    fn sum_of_suffixes(&self, prefix: usize, count: usize) -> f64 {
+        let (mut sum, mut rest) = (0.0, count as u32);
+        for (suffix, &values) in self.suffixes.iter().enumerate().rev() {
+            let taken = values.min(rest);
+            let bits = (prefix as u32 + FIRST_PREFIX) << SUFFIX_BITS | suffix as u32;
+            sum += f64::from(f32::from_bits(bits)) * f64::from(taken);
+            rest -= taken;
+            if rest == 0 {
+                break;
+            }
+        }
+        sum
     }
 }
 

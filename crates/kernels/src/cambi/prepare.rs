@@ -165,6 +165,7 @@ fn smooth(row: &[u16], below: &[u16], width: usize, preparation: Preparation, sm
 
 /// Replaces the oldest row of flat pixels, in `flat` and in the counts of columns. Behind the picture, no pixel is flat.
 #[inline(always)]
+#[allow(clippy::needless_bitwise_bool)] // Branches would not be vectorized.
 fn count_flat(
     row: &[u16],
     below: &[u16],

@@ -17,6 +17,14 @@ impl<T: Copy + Default> Raster<T> {
         Self { samples: vec![T::default(); stride * height], stride, width, height }
     }
 
+    /// With this value in all samples, padding among them.
+    #[cfg(test)]
+    pub(super) fn poisoned(width: usize, height: usize, value: T) -> Self {
+        let mut raster = Self::new(width, height);
+        raster.samples.fill(value);
+        raster
+    }
+
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -41,6 +49,10 @@ impl<T: Copy + Default> Raster<T> {
 
     pub(super) fn padded_row(&self, y: usize) -> &[T] {
         &self.samples[y * self.stride..][..self.width + ROW_PADDING]
+    }
+
+    pub(super) fn padded_row_mut(&mut self, y: usize) -> &mut [T] {
+        &mut self.samples[y * self.stride..][..self.width + ROW_PADDING]
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = &[T]> {

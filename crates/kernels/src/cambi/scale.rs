@@ -36,6 +36,7 @@ impl ModeFilter {
 
 /// The value that occurs twice, or the smallest.
 #[inline(always)]
+#[allow(clippy::needless_bitwise_bool)] // Branches would not be vectorized.
 fn mode(a: u16, b: u16, c: u16) -> u16 {
     let smallest = a.min(b).min(c);
     let of_last = if b == c { b } else { smallest };

@@ -25,6 +25,15 @@ impl Blocks {
         Self { entropies: vec![0.0; blocks], variances: vec![0.0; blocks], is_singular: false }
     }
 
+    #[cfg(test)]
+    pub(super) fn bits(&self) -> (Vec<[u32; 2]>, bool) {
+        let values = self.entropies.iter().zip(&self.variances);
+        (
+            values.map(|(entropy, variance)| [entropy.to_bits(), variance.to_bits()]).collect(),
+            self.is_singular,
+        )
+    }
+
     pub(super) fn is_singular(&self) -> bool {
         self.is_singular
     }

@@ -140,6 +140,7 @@ mod tests {
         let mut solution = vec![0.0; VARIABLES];
         solve(&matrix, &values, 1, &mut solution).unwrap();
         assert!(solution.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-3));
-        assert_eq!(solve(&ZERO, &values, 1, &mut solution), Err(Singular));
+        // All variables are the same.
+        assert_eq!(solve(&[[1.0; COLUMNS]; VARIABLES], &values, 1, &mut solution), Err(Singular));
     }
 }

@@ -49,6 +49,7 @@ impl CentredRows {
 /// The matrix; see [`super::covariances`]. There are `SUMS` vectors of partial sums, which take turns.
 #[target_feature(enable = "avx2,fma")]
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // As in libvmaf.
+#[allow(clippy::needless_range_loop)] // The matrix is symmetric.
 pub(in super::super) fn covariances<const SUMS: usize>(
     dimensions: &Dimensions,
     details: &[f32],
@@ -112,6 +113,7 @@ pub(in super::super) fn covariances<const SUMS: usize>(
 /// Adds the products of a row with the rows of a group.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
+#[allow(clippy::needless_range_loop)] // Indices are constants after unrolling.
 fn add_row<const SUMS: usize>(
     row: &[f64],
     others: &[f64],
