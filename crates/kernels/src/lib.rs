@@ -4,17 +4,27 @@
 //! against it on intermediate values. [`InstructionSet`] is chosen once, when a feature is created.
 
 mod adm;
+mod cambi;
+mod dispatch;
 mod instruction_set;
 mod motion;
 mod plane;
 mod sample;
 mod simd;
+mod speed;
+#[cfg(test)]
+mod testing;
 mod vif;
 
 pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity};
+pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf, HalveFrom};
 pub use instruction_set::InstructionSet;
 pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};
 pub use plane::{InvalidPlane, Plane};
 pub use sample::{NamedPlane, Sample};
 pub use simd::UnavailableInstructionSet;
+pub use speed::{
+    Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions, SpeedScores, SummationOrder,
+    VarianceWeighting,
+};
 pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};

@@ -1,8 +1,8 @@
 //! Motion against libvmaf, to the last bit.
 
-#[path = "support/content.rs"]
+#[path = "luma/content.rs"]
 mod content;
-#[path = "support/libvmaf.rs"]
+#[path = "luma/libvmaf.rs"]
 mod libvmaf;
 
 use content::{Content, distort};

@@ -1,4 +1,4 @@
-//! libvmaf's own extractors, which the kernels are compared with.
+//! libvmaf's scores of pictures, through its C API.
 
 #![allow(unsafe_code)]
 
@@ -8,150 +8,148 @@ use std::sync::{Mutex, PoisonError};
 
 use vmaf_head_sys as sys;
 
-/// One luma plane without padding.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Luma {
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) depth: u32,
-    pub(crate) samples: Vec<u16>,
-}
+use super::picture::{Picture, Subsampling};
 
-/// libvmaf's bits for the CPU features that it must not use. They apply to the whole process.
+/// The instruction sets that libvmaf may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CpuMask {
-    /// Uses the best instruction set.
+pub(crate) enum Limit {
     None,
-    /// Uses at most AVX2.
-    Avx512,
-    /// Uses C only.
-    All,
+    Avx2,
+    Scalar,
 }
 
-impl CpuMask {
-    fn bits(self) -> u64 {
+impl Limit {
+    fn cpumask(self) -> u64 {
         match self {
             Self::None => 0,
-            Self::Avx512 => 48,
-            Self::All => u64::MAX,
+            Self::Avx2 => 16 | 32,
+            Self::Scalar => 0xff,
         }
     }
 }
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// libvmaf keeps its mask of instruction sets in a variable of the process.
+static MASK: Mutex<()> = Mutex::new(());
 
-/// The values of the named features, frame by frame, of an extractor with these options.
-pub(crate) fn features(
-    mask: CpuMask,
+/// The scores of an extractor for pairs of pictures: for each pair one per name.
+pub(crate) fn scores(
     extractor: &str,
     options: &[(&str, &str)],
-    frames: &[(&Luma, &Luma)],
-    names: &[String],
+    names: &[&str],
+    limit: Limit,
+    pairs: &[(&Picture, &Picture)],
 ) -> Vec<Vec<f64>> {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let context = Context::new(mask, extractor, options);
-    for (index, (reference, distorted)) in frames.iter().enumerate() {
-        context.read(reference, distorted, index);
+    let mut context = Context::new(extractor, options, limit);
+    for (index, (reference, distorted)) in pairs.iter().enumerate() {
+        context.read(reference, distorted, index.try_into().unwrap());
     }
-    context.flush();
-    (0..frames.len()).map(|index| names.iter().map(|name| context.feature(name, index)).collect()).collect()
+    context.finish();
+    let indices = 0..u32::try_from(pairs.len()).unwrap();
+    indices.map(|index| names.iter().map(|name| context.score(name, index)).collect()).collect()
 }
 
-/// One extractor in a context of its own.
-pub(crate) struct Context(*mut sys::VmafContext);
+pub(crate) struct Context {
+    context: *mut sys::VmafContext,
+    _mask: std::sync::MutexGuard<'static, ()>,
+}
 
 impl Context {
-    pub(crate) fn new(mask: CpuMask, extractor: &str, options: &[(&str, &str)]) -> Self {
-        let config = sys::VmafConfiguration {
+    pub(crate) fn new(extractor: &str, options: &[(&str, &str)], limit: Limit) -> Self {
+        let guard = MASK.lock().unwrap_or_else(PoisonError::into_inner);
+        let configuration = sys::VmafConfiguration {
             log_level: sys::VmafLogLevel_VMAF_LOG_LEVEL_NONE,
             n_threads: 0,
             n_subsample: 1,
-            cpumask: mask.bits(),
+            cpumask: limit.cpumask(),
             gpumask: 0,
         };
         let mut context = ptr::null_mut();
-        // SAFETY: `context` is valid for the call.
-        assert_eq!(unsafe { sys::vmaf_init(&raw mut context, config) }, 0);
+        // SAFETY: `context` is a valid place for the pointer that libvmaf returns.
+        assert_eq!(unsafe { sys::vmaf_init(&raw mut context, configuration) }, 0);
         let mut dictionary = ptr::null_mut();
-        for (key, value) in options {
-            let (key, value) = (CString::new(*key).unwrap(), CString::new(*value).unwrap());
-            // SAFETY: all pointers are valid for the call, which copies the strings.
-            let code = unsafe {
-                sys::vmaf_feature_dictionary_set(&raw mut dictionary, key.as_ptr(), value.as_ptr())
+        for (name, value) in options {
+            let (name, value) = (CString::new(*name).unwrap(), CString::new(*value).unwrap());
+            // SAFETY: both strings end with 0 and are copied by libvmaf; the dictionary is created by the first call.
+            let result = unsafe {
+                sys::vmaf_feature_dictionary_set(&raw mut dictionary, name.as_ptr(), value.as_ptr())
             };
-            assert_eq!(code, 0);
+            assert_eq!(result, 0);
         }
-        let extractor = CString::new(extractor).unwrap();
-        // SAFETY: the name is valid for the call, and libvmaf takes ownership of the dictionary.
-        assert_eq!(unsafe { sys::vmaf_use_feature(context, extractor.as_ptr(), dictionary) }, 0);
-        Self(context)
+        let name = CString::new(extractor).unwrap();
+        // SAFETY: the context is open, the name ends with 0, and libvmaf takes the dictionary over.
+        assert_eq!(unsafe { sys::vmaf_use_feature(context, name.as_ptr(), dictionary) }, 0, "{extractor}");
+        Self { context, _mask: guard }
     }
 
-    pub(crate) fn read(&self, reference: &Luma, distorted: &Luma, index: usize) {
-        self.read_filled([Picture::new(reference), Picture::new(distorted)], index);
+    pub(crate) fn read(&mut self, reference: &Picture, distorted: &Picture, index: u32) {
+        let pictures = Self::allocate(reference, distorted);
+        self.read_allocated(pictures, index);
     }
 
-    /// The reference and the distorted picture.
-    pub(crate) fn read_filled(&self, [mut reference, mut distorted]: [Picture; 2], index: usize) {
-        let index = u32::try_from(index).unwrap();
-        // SAFETY: libvmaf takes ownership of both pictures, which it allocated.
-        let code =
-            unsafe { sys::vmaf_read_pictures(self.0, &raw mut reference.0, &raw mut distorted.0, index) };
-        assert_eq!(code, 0);
+    /// Copies of both pictures for [`Self::read_allocated`].
+    pub(crate) fn allocate(reference: &Picture, distorted: &Picture) -> [sys::VmafPicture; 2] {
+        [allocate(reference), allocate(distorted)]
     }
 
-    pub(crate) fn flush(&self) {
-        // SAFETY: null pointers mean the end of the clip.
-        assert_eq!(unsafe { sys::vmaf_read_pictures(self.0, ptr::null_mut(), ptr::null_mut(), 0) }, 0);
+    pub(crate) fn read_allocated(&mut self, mut pictures: [sys::VmafPicture; 2], index: u32) {
+        let [reference, distorted] = &mut pictures;
+        // SAFETY: the context is open, and libvmaf takes both pictures over, which it allocated.
+        let result = unsafe { sys::vmaf_read_pictures(self.context, reference, distorted, index) };
+        assert_eq!(result, 0);
     }
 
-    pub(crate) fn feature(&self, name: &str, index: usize) -> f64 {
-        let (c_name, index) = (CString::new(name).unwrap(), u32::try_from(index).unwrap());
-        let mut value = f64::NAN;
-        // SAFETY: all pointers are valid for the call.
-        let code =
-            unsafe { sys::vmaf_feature_score_at_index(self.0, c_name.as_ptr(), &raw mut value, index) };
-        assert_eq!(code, 0, "{name} of frame {index}");
-        value
+    pub(crate) fn finish(&mut self) {
+        // SAFETY: the context is open; null pictures end the input.
+        assert_eq!(unsafe { sys::vmaf_read_pictures(self.context, ptr::null_mut(), ptr::null_mut(), 0) }, 0);
+    }
+
+    pub(crate) fn score(&self, name: &str, index: u32) -> f64 {
+        let text = CString::new(name).unwrap();
+        let mut score = f64::NAN;
+        // SAFETY: the context is open, the name ends with 0, and `score` is a valid place.
+        let result =
+            unsafe { sys::vmaf_feature_score_at_index(self.context, text.as_ptr(), &raw mut score, index) };
+        assert_eq!(result, 0, "{name}");
+        score
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: this is the last use of the context.
-        unsafe { sys::vmaf_close(self.0) };
+        // SAFETY: the context is open and not used after this.
+        unsafe { sys::vmaf_close(self.context) };
     }
 }
 
-/// A picture for one reading, after which libvmaf owns it.
-pub(crate) struct Picture(sys::VmafPicture);
-
-impl Picture {
-    pub(crate) fn new(luma: &Luma) -> Self {
-        // SAFETY: libvmaf represents an empty picture by zeroes and null pointers.
-        let mut picture: sys::VmafPicture = unsafe { std::mem::zeroed() };
-        let (width, height) = (u32::try_from(luma.width).unwrap(), u32::try_from(luma.height).unwrap());
-        let format = sys::VmafPixelFormat_VMAF_PIX_FMT_YUV400P;
-        // SAFETY: `picture` is valid for the call.
-        assert_eq!(
-            unsafe { sys::vmaf_picture_alloc(&raw mut picture, format, luma.depth, width, height) },
-            0
-        );
-        let stride = usize::try_from(picture.stride[0]).unwrap();
-        // SAFETY: libvmaf allocated and cleared `stride * height` bytes, and nothing else refers to them.
-        let bytes =
-            unsafe { std::slice::from_raw_parts_mut(picture.data[0].cast::<u8>(), stride * luma.height) };
-        for (row, samples) in bytes.chunks_exact_mut(stride).zip(luma.samples.chunks_exact(luma.width)) {
-            if luma.depth == 8 {
-                for (byte, sample) in row.iter_mut().zip(samples) {
-                    *byte = u8::try_from(*sample).unwrap();
-                }
-            } else {
-                for (bytes, sample) in row.chunks_exact_mut(2).zip(samples) {
-                    bytes.copy_from_slice(&sample.to_ne_bytes());
+fn allocate(picture: &Picture) -> sys::VmafPicture {
+    let format = match picture.subsampling {
+        Subsampling::Both => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV420P,
+        Subsampling::Horizontal => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV422P,
+        Subsampling::None => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV444P,
+    };
+    let (width, height) = (picture.planes[0].width, picture.planes[0].height);
+    // SAFETY: a `VmafPicture` of zeroes is a valid value: numbers and null pointers.
+    let mut allocated: sys::VmafPicture = unsafe { std::mem::zeroed() };
+    let (width, height) = (width.try_into().unwrap(), height.try_into().unwrap());
+    // SAFETY: `allocated` is a valid place for the picture.
+    let result = unsafe { sys::vmaf_picture_alloc(&raw mut allocated, format, picture.depth, width, height) };
+    assert_eq!(result, 0);
+    for (index, plane) in picture.planes.iter().enumerate() {
+        let size = (allocated.w[index] as usize, allocated.h[index] as usize);
+        assert_eq!(size, (plane.width, plane.height));
+        for (y, row) in plane.samples.chunks_exact(plane.width).enumerate() {
+            let offset = isize::try_from(y).unwrap() * allocated.stride[index];
+            // SAFETY: libvmaf allocated `h` rows of at least `w` samples, `stride` bytes apart.
+            unsafe {
+                let start = allocated.data[index].byte_offset(offset);
+                if picture.depth > 8 {
+                    start.cast::<u16>().copy_from_nonoverlapping(row.as_ptr(), row.len());
+                } else {
+                    let row: Vec<u8> = row.iter().map(|&sample| u8::try_from(sample).unwrap()).collect();
+                    start.cast::<u8>().copy_from_nonoverlapping(row.as_ptr(), row.len());
                 }
             }
         }
-        Self(picture)
     }
+    allocated
 }

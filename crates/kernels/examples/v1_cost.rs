@@ -1,0 +1,122 @@
+//! CPU milliseconds of CAMBI and `SpEED` for a pair of pictures of 1920x1080: libvmaf's, ours, and their ratio.
+//!
+//! `cargo run --release -p vmafx-kernels --example v1_cost`
+
+#![allow(clippy::unwrap_used, unsafe_code)] // The tests' module for libvmaf's C API is used here too.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::libvmaf::{Context, Limit};
+use support::picture::{Content, Picture, Subsampling};
+use vmafx_kernels::{
+    Cambi, CambiConfig, CambiOptions, InstructionSet, Plane, Prescale, PrescaleMethod, Speed, SpeedConfig,
+    SpeedOptions, SummationOrder,
+};
+
+const WIDTH: usize = 1920;
+const HEIGHT: usize = 1080;
+const ROUNDS: usize = 12;
+const PICTURES: u32 = 3;
+
+const CAMBI_OPTIONS: [(&str, &str); 3] =
+    [("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06"), ("cambi_max_val", "17")];
+const SPEED_OPTIONS: [(&str, &str); 4] = [
+    ("speed_nn_floor", "0.1"),
+    ("speed_sigma_nn", "0.19"),
+    ("speed_weight_var_mode", "5"),
+    ("speed_max_val", "45"),
+];
+
+fn main() {
+    println!(
+        "{:<10} {:<8} {:>14} {:>14} {:>8} {:>8}  set",
+        "content", "feature", "libvmaf best", "libvmaf avx2", "ours", "ratio"
+    );
+    for content in [Content::Natural, Content::Random, Content::Noise, Content::Bands, Content::Stripes] {
+        let reference = content.picture(WIDTH, HEIGHT, 8, Subsampling::Both, 1);
+        let distorted = content.picture(WIDTH, HEIGHT, 8, Subsampling::Both, 2);
+        let cambi = ("cambi", Theirs { extractor: "cambi", options: &CAMBI_OPTIONS });
+        let speed = ("speed", Theirs { extractor: "speed_chroma", options: &SPEED_OPTIONS });
+        for (name, options) in [cambi, speed] {
+            for set in InstructionSet::available() {
+                report(content, name, &options, &reference, &distorted, set);
+            }
+        }
+    }
+}
+
+struct Theirs {
+    extractor: &'static str,
+    options: &'static [(&'static str, &'static str)],
+}
+
+fn report(
+    content: Content,
+    name: &str,
+    theirs: &Theirs,
+    reference: &Picture,
+    distorted: &Picture,
+    set: InstructionSet,
+) {
+    let mut ours: Box<dyn FnMut()> =
+        if name == "cambi" { cambi(distorted, set) } else { speed(reference, distorted, set) };
+    let mut times = [Duration::MAX; 3];
+    // All take turns, so that what else the machine does meets all alike.
+    for _ in 0..ROUNDS {
+        for (best, limit) in times.iter_mut().zip([Limit::None, Limit::Avx2]) {
+            let mut context = Context::new(theirs.extractor, theirs.options, limit);
+            for index in 0..PICTURES {
+                let pictures = Context::allocate(reference, distorted);
+                let started = Instant::now();
+                context.read_allocated(pictures, index);
+                // The first picture initializes the extractor.
+                if index > 0 {
+                    *best = started.elapsed().min(*best);
+                }
+            }
+            context.finish();
+        }
+        for _ in 1..PICTURES {
+            let started = Instant::now();
+            ours();
+            times[2] = started.elapsed().min(times[2]);
+        }
+    }
+    let [best, avx2, ours] = times.map(|time| time.as_secs_f64() * 1000.0);
+    let theirs = if set == InstructionSet::Avx2 { avx2 } else { best };
+    println!("{content:<10?} {name:<8} {best:>14.2} {avx2:>14.2} {ours:>8.2} {:>8.3}  {set}", ours / theirs);
+}
+
+fn cambi(picture: &Picture, instruction_set: InstructionSet) -> Box<dyn FnMut()> {
+    let options = CambiOptions::of_v1_models();
+    let config = CambiConfig { width: WIDTH, height: HEIGHT, depth: 8, options, instruction_set };
+    let mut cambi = Cambi::new(&config).unwrap();
+    let luma = picture.planes[0].bytes();
+    Box::new(move || {
+        std::hint::black_box(cambi.measure(&Plane::new(&luma, WIDTH, WIDTH, HEIGHT).unwrap()).unwrap());
+    })
+}
+
+fn speed(reference: &Picture, distorted: &Picture, instruction_set: InstructionSet) -> Box<dyn FnMut()> {
+    let (width, height) = (WIDTH / 2, HEIGHT / 2);
+    let prescale = Prescale { factor: 1.0, method: PrescaleMethod::Nearest };
+    let config = SpeedConfig {
+        width,
+        height,
+        depth: 8,
+        options: SpeedOptions::of_v1_models(prescale),
+        order: SummationOrder::Avx2,
+        instruction_set,
+    };
+    let mut speed = Speed::new(&config).unwrap();
+    let bytes = [reference, distorted].map(|picture| [1, 2].map(|plane| picture.planes[plane].bytes()));
+    Box::new(move || {
+        let planes = bytes
+            .each_ref()
+            .map(|bytes| bytes.each_ref().map(|bytes| Plane::new(bytes, width, width, height).unwrap()));
+        std::hint::black_box(speed.measure(planes[0].each_ref(), planes[1].each_ref()).unwrap());
+    })
+}
