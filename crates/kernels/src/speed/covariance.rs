@@ -20,6 +20,26 @@ pub enum SummationOrder {
     Avx512,
 }
 
+impl SummationOrder {
+    /// The order in which libvmaf adds on this CPU, whatever instruction set our kernels use.
+    #[cfg(target_arch = "x86_64")]
+    pub fn of_libvmaf() -> Self {
+        use std::is_x86_feature_detected as has;
+        if has!("avx512f") && has!("avx512cd") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
+            Self::Avx512
+        } else if has!("avx2") {
+            Self::Avx2
+        } else {
+            Self::Sequential
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn of_libvmaf() -> Self {
+        Self::Sequential
+    }
+}
+
 /// The means of the windows, by the row and column where they start.
 pub(super) type Means = [[f32; BLOCK]; BLOCK];
 

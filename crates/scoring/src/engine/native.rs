@@ -1,6 +1,8 @@
 //! Features that our kernels measure; libvmaf gets them by its import.
 
+mod config;
 mod kernels;
+mod motion;
 mod recheck;
 mod threads;
 
@@ -11,6 +13,7 @@ use vmafx_kernels::InstructionSet;
 
 pub use self::kernels::KernelError;
 use self::kernels::is_native;
+pub(super) use self::motion::NativeMotion;
 pub use self::recheck::{KernelMismatch, check_kernels};
 use self::threads::{Measurer, PairMeasurer};
 use super::features::{FeatureOutput, RequiredExtractor, RequiredExtractors};

@@ -15,12 +15,12 @@ mod setup;
 
 use std::sync::Arc;
 
-use self::motion::MotionContext;
+use self::motion::{KEPT_PER_CONTEXT, MotionContext, MotionMeasurer};
 use super::EngineError;
 use super::features::requested::extractor_of;
 use super::features::{ExtractorKind, FeatureOutput, RequiredExtractor, RequiredExtractors};
 use super::ffi::{self, Context, ContextConfig, LibvmafError, SharedPicture};
-use super::native::NativeExtractors;
+use super::native::{NativeExtractors, NativeMotion};
 
 pub use scores::{FrameScores, ModelSeries};
 pub use setup::{Registration, SessionSetup};
@@ -36,7 +36,7 @@ pub struct EngineSession {
     /// Whether libvmaf computes features of pairs.
     main_measures: bool,
     native: Option<NativeExtractors>,
-    motion: Option<MotionContext>,
+    motion: Option<MotionMeasurer>,
     models: Vec<LoadedModel>,
     /// The outputs of `main`.
     outputs: Vec<FeatureOutput>,
@@ -65,7 +65,7 @@ impl EngineSession {
     pub fn new(setup: &SessionSetup<'_>) -> Result<Self, EngineError> {
         setup.check()?;
         let mut required = setup.required_extractors()?;
-        let native = setup.take_native(&mut required)?;
+        let (native, native_motion) = setup.take_native(&mut required)?;
         let models = setup.load()?;
         let failed = |source: LibvmafError| setup.failed(source);
         let main_measures = required.iter().any(|extractor| !setup.measures_separately(extractor));
@@ -74,17 +74,22 @@ impl EngineSession {
         register(&mut main, setup, &required, &models).map_err(failed)?;
         let separate: Vec<&RequiredExtractor> =
             if setup.separate_motion { required.of(ExtractorKind::Motion).collect() } else { Vec::new() };
-        let outputs = native.iter().flat_map(NativeExtractors::outputs).cloned();
-        for output in separate.iter().flat_map(|extractor| extractor.outputs()).chain(outputs) {
+        let native_outputs = native.iter().flat_map(NativeExtractors::outputs);
+        let native_outputs =
+            native_outputs.chain(native_motion.iter().flat_map(NativeMotion::outputs)).cloned();
+        for output in separate.iter().flat_map(|extractor| extractor.outputs()).chain(native_outputs) {
             main.expect_import(&output.stored_name).map_err(failed)?;
         }
         for loaded in &models {
             main.expect_scores(&loaded.model, loaded.collection.as_ref()).map_err(failed)?;
         }
-        let motion = if separate.is_empty() {
-            None
-        } else {
-            Some(MotionContext::new(&separate, setup.motion_config()).map_err(failed)?)
+        let motion = match native_motion {
+            Some(motion) => Some(MotionMeasurer::Native(motion)),
+            None if separate.is_empty() => None,
+            None => {
+                let context = MotionContext::new(&separate, setup.motion_config()).map_err(failed)?;
+                Some(MotionMeasurer::Libvmaf(context))
+            }
         };
         let measured = required.iter().filter(|extractor| !setup.measures_separately(extractor));
         let outputs = measured.flat_map(RequiredExtractor::outputs).collect();
@@ -99,17 +104,16 @@ impl EngineSession {
 
     /// How many pictures the session holds at most while it measures.
     pub fn held_pictures(&self) -> HeldPictures {
-        const KEPT_PER_CONTEXT: u32 = 2;
-        let contexts = 1 + u32::from(self.motion.is_some());
+        let kept = KEPT_PER_CONTEXT + self.motion.as_ref().map_or(0, MotionMeasurer::held_pictures);
         let by_threads = if self.main_measures && self.threads > 1 { self.threads + 2 } else { 0 };
         let measured = by_threads + self.native.as_ref().map_or(0, NativeExtractors::held_pairs);
-        HeldPictures { reference: KEPT_PER_CONTEXT * contexts + measured, distorted: measured }
+        HeldPictures { reference: kept + measured, distorted: measured }
     }
 
     /// Feeds the next frame of the reference. Must be called for every frame, in order, before the pairs of that frame.
     pub fn reference(&mut self, frame: u64, picture: &SharedPicture) -> Result<(), EngineError> {
         match &mut self.motion {
-            Some(motion) => motion.read(picture).map_err(|source| EngineError::Frame { frame, source }),
+            Some(motion) => motion.read(frame, picture),
             None => Ok(()),
         }
     }
@@ -161,9 +165,7 @@ impl EngineSession {
             let motion = match &mut self.motion {
                 Some(motion) if !fed.frames.is_empty() => {
                     let length = lengths.get(clip).copied().unwrap_or(u32::MAX).min(motion.fed());
-                    motion
-                        .values(length)
-                        .map_err(|source| EngineError::Finish { frames: u64::from(length), source })?
+                    motion.values(length)?
                 }
                 _ => Vec::new(),
             };

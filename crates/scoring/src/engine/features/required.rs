@@ -63,16 +63,38 @@ impl RequiredExtractor {
         self.options.get(option).is_some_and(|value| value == "true")
     }
 
+    /// Whether an option has its default value.
+    pub(in crate::engine) fn has_default(&self, option: &str) -> bool {
+        match self.default(option) {
+            Some(OptionDefault::No) => !self.flag(option),
+            Some(OptionDefault::Text(default)) => self.text(option) == Some(*default),
+            Some(OptionDefault::Int(default)) => {
+                self.number(option).to_bits() == f64::from(*default).to_bits()
+            }
+            Some(OptionDefault::Real(default)) => self.number(option).to_bits() == default.to_bits(),
+            None => false,
+        }
+    }
+
+    pub(in crate::engine) fn text(&self, option: &str) -> Option<&str> {
+        match (self.options.get(option), self.default(option)) {
+            (Some(value), _) => Some(value),
+            (None, Some(OptionDefault::Text(default))) => Some(default),
+            _ => None,
+        }
+    }
+
+    fn default(&self, option: &str) -> Option<&'static OptionDefault> {
+        self.extractor.options.iter().find(|known| known.name == option).map(|known| &known.default)
+    }
+
     /// The value of a numeric option, as libvmaf parses it. Not a number if the extractor has no such option.
     pub(in crate::engine) fn number(&self, option: &str) -> f64 {
         let set = self.options.get(option).and_then(|value| value.parse().ok());
-        let default = || {
-            let option = self.extractor.options.iter().find(|known| known.name == option)?;
-            match option.default {
-                OptionDefault::Int(value) => Some(f64::from(value)),
-                OptionDefault::Real(value) => Some(value),
-                OptionDefault::No | OptionDefault::Text(_) => None,
-            }
+        let default = || match self.default(option)? {
+            OptionDefault::Int(value) => Some(f64::from(*value)),
+            OptionDefault::Real(value) => Some(*value),
+            OptionDefault::No | OptionDefault::Text(_) => None,
         };
         set.or_else(default).unwrap_or(f64::NAN)
     }

@@ -149,23 +149,26 @@ impl SharedPicture {
     }
 }
 
-/// A plane with samples of either size.
-pub(in crate::engine) enum PlaneSamples<'a> {
-    Eight(Plane<'a, u8>),
-    More(Plane<'a, u16>),
+/// The planes Y, U and V, with samples of either size.
+pub(in crate::engine) enum PicturePlanes<'a> {
+    Bytes([Plane<'a, u8>; 3]),
+    Words([Plane<'a, u16>; 3]),
 }
 
 impl SharedPicture {
-    pub(in crate::engine) fn plane(&self, index: usize) -> Result<PlaneSamples<'_>, InvalidPlane> {
+    pub(in crate::engine) fn planes(&self) -> Result<PicturePlanes<'_>, InvalidPlane> {
+        if self.0.raw.bpc == 8 {
+            Ok(PicturePlanes::Bytes([self.plane(0)?, self.plane(1)?, self.plane(2)?]))
+        } else {
+            Ok(PicturePlanes::Words([self.plane(0)?, self.plane(1)?, self.plane(2)?]))
+        }
+    }
+
+    fn plane<T: vmafx_kernels::Sample>(&self, index: usize) -> Result<Plane<'_, T>, InvalidPlane> {
         let raw = &self.0.raw;
         let (width, height) = (raw.w[index] as usize, raw.h[index] as usize);
-        let stride = usize::try_from(raw.stride[index]).unwrap_or(0);
-        if raw.bpc == 8 {
-            Plane::new(self.samples(index, stride * height), stride, width, height).map(PlaneSamples::Eight)
-        } else {
-            let stride = stride / size_of::<u16>();
-            Plane::new(self.samples(index, stride * height), stride, width, height).map(PlaneSamples::More)
-        }
+        let stride = usize::try_from(raw.stride[index]).unwrap_or(0) / T::BYTES;
+        Plane::new(self.samples(index, stride * height), stride, width, height)
     }
 
     fn samples<T: vmafx_kernels::Sample>(&self, index: usize, length: usize) -> &[T] {

@@ -1,19 +1,26 @@
 //! The kernels of one thread.
 
 use vmafx_kernels::{
-    Adm, AdmConfig, AdmError, AdmOptions, ContrastSensitivity, InstructionSet, InvalidPlane, Plane, Sample,
-    Vif, VifConfig, VifError,
+    Adm, AdmError, Cambi, CambiError, InstructionSet, InvalidPlane, MotionError, Plane, Sample, Speed,
+    SpeedError, Vif, VifError,
 };
 
+use super::config::KernelConfig;
 use crate::engine::features::RequiredExtractor;
-use crate::engine::ffi::{PlaneSamples, SharedPicture};
+use crate::engine::ffi::{PicturePlanes, SharedPicture};
 use crate::picture::PictureFormat;
 
-/// A kernel refused pictures or options that were checked before, which is a defect of ours.
+/// A kernel refused a picture, or options that were checked before.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     #[error(transparent)]
     Adm(#[from] AdmError),
+    #[error(transparent)]
+    Cambi(#[from] CambiError),
+    #[error(transparent)]
+    Motion(#[from] MotionError),
+    #[error(transparent)]
+    Speed(#[from] SpeedError),
     #[error(transparent)]
     Vif(#[from] VifError),
     #[error(transparent)]
@@ -22,23 +29,27 @@ pub enum KernelError {
     Mixed,
 }
 
+impl KernelError {
+    /// Whether a sample has more bits than the format of the pictures.
+    pub fn is_sample_too_large(&self) -> bool {
+        matches!(self, Self::Cambi(CambiError::Sample { .. }))
+    }
+}
+
 /// What one thread needs to measure a pair, with all buffers.
 pub(super) struct Kernels(Vec<Kernel>);
 
 enum Kernel {
     Adm(Box<Adm>),
+    Cambi(Box<Cambi>),
+    Speed(Box<Speed>),
     Vif(Box<Vif>),
-}
-
-/// The configuration of a kernel. `None` if there is none for the extractor with its options at this size.
-enum KernelConfig {
-    Adm(AdmConfig),
-    Vif(VifConfig),
 }
 
 /// Whether there is a kernel for this extractor with its options at this size.
 pub(super) fn is_native(extractor: &RequiredExtractor, format: PictureFormat) -> bool {
-    KernelConfig::new(extractor, format, InstructionSet::Scalar).is_some()
+    let config = KernelConfig::new(extractor, format, InstructionSet::Scalar);
+    config.is_some_and(|config| Kernel::new(&config).is_ok())
 }
 
 impl Kernels {
@@ -48,12 +59,8 @@ impl Kernels {
         format: PictureFormat,
         set: InstructionSet,
     ) -> Result<Self, KernelError> {
-        extractors
-            .iter()
-            .filter_map(|extractor| KernelConfig::new(extractor, format, set))
-            .map(|config| Kernel::new(&config))
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let configs = extractors.iter().filter_map(|extractor| KernelConfig::new(extractor, format, set));
+        configs.map(|config| Kernel::new(&config)).collect::<Result<_, _>>().map(Self)
     }
 
     /// The values of all outputs of the extractors, in their order.
@@ -62,97 +69,57 @@ impl Kernels {
         reference: &SharedPicture,
         distorted: &SharedPicture,
     ) -> Result<Vec<f64>, KernelError> {
-        match (reference.plane(LUMA)?, distorted.plane(LUMA)?) {
-            (PlaneSamples::Eight(reference), PlaneSamples::Eight(distorted)) => {
-                self.measure_planes(&reference, &distorted)
-            }
-            (PlaneSamples::More(reference), PlaneSamples::More(distorted)) => {
-                self.measure_planes(&reference, &distorted)
-            }
-            _ => Err(KernelError::Mixed),
-        }
-    }
-
-    fn measure_planes<T: Sample>(
-        &mut self,
-        reference: &Plane<'_, T>,
-        distorted: &Plane<'_, T>,
-    ) -> Result<Vec<f64>, KernelError> {
         let mut values = Vec::new();
         for kernel in &mut self.0 {
-            match kernel {
-                Kernel::Adm(adm) => {
-                    let scores = adm.measure(reference, distorted)?;
-                    values.push(scores.adm2);
-                    values.extend(scores.aim.into_iter().chain(scores.adm3));
-                    values.extend(scores.scales.map(|scale| scale.score()));
+            match (reference.planes()?, distorted.planes()?) {
+                (PicturePlanes::Bytes(reference), PicturePlanes::Bytes(distorted)) => {
+                    kernel.measure(&reference, &distorted, &mut values)?;
                 }
-                Kernel::Vif(vif) => {
-                    values.extend(vif.measure(reference, distorted)?.scales.map(|scale| scale.score()));
+                (PicturePlanes::Words(reference), PicturePlanes::Words(distorted)) => {
+                    kernel.measure(&reference, &distorted, &mut values)?;
                 }
+                _ => return Err(KernelError::Mixed),
             }
         }
         Ok(values)
     }
 }
 
-const LUMA: usize = 0;
-
 impl Kernel {
     fn new(config: &KernelConfig) -> Result<Self, KernelError> {
         Ok(match config {
             KernelConfig::Adm(config) => Self::Adm(Box::new(Adm::new(config)?)),
+            KernelConfig::Cambi(config) => Self::Cambi(Box::new(Cambi::new(config)?)),
+            KernelConfig::Speed(config) => Self::Speed(Box::new(Speed::new(config)?)),
             KernelConfig::Vif(config) => Self::Vif(Box::new(Vif::new(config)?)),
         })
     }
-}
 
-impl KernelConfig {
-    fn new(
-        extractor: &RequiredExtractor,
-        format: PictureFormat,
-        instruction_set: InstructionSet,
-    ) -> Option<Self> {
-        let (width, height, depth) = (format.width as usize, format.height as usize, format.depth.bits());
-        match extractor.name() {
-            "adm" if Adm::is_consistent_in_libvmaf(width) => {
-                let options = adm_options(extractor)?;
-                Some(Self::Adm(AdmConfig { width, height, depth, options, instruction_set }))
+    /// Appends the values in the order of the extractor's outputs.
+    fn measure<T: Sample>(
+        &mut self,
+        reference: &[Plane<'_, T>; 3],
+        distorted: &[Plane<'_, T>; 3],
+        values: &mut Vec<f64>,
+    ) -> Result<(), KernelError> {
+        match self {
+            Self::Adm(adm) => {
+                let scores = adm.measure(&reference[0], &distorted[0])?;
+                values.push(scores.adm2);
+                values.extend(scores.aim.into_iter().chain(scores.adm3));
+                values.extend(scores.scales.map(|scale| scale.score()));
             }
-            "vif" if !extractor.flag("vif_skip_scale0") => {
-                let enhancement_gain_limit = extractor.number("vif_enhn_gain_limit");
-                Some(Self::Vif(VifConfig { width, height, depth, enhancement_gain_limit, instruction_set }))
+            Self::Cambi(cambi) => values.push(cambi.measure(&distorted[0])?.cambi),
+            Self::Speed(speed) => {
+                let [_, reference @ ..] = reference.each_ref();
+                let [_, distorted @ ..] = distorted.each_ref();
+                let scores = speed.measure(reference, distorted)?;
+                values.extend([scores.u, scores.v, scores.uv]);
             }
-            _ => None,
+            Self::Vif(vif) => {
+                values.extend(vif.measure(&reference[0], &distorted[0])?.scales.map(|scale| scale.score()));
+            }
         }
+        Ok(())
     }
-}
-
-/// `None` if the kernel lacks an option.
-fn adm_options(extractor: &RequiredExtractor) -> Option<AdmOptions> {
-    let is_one = |option: &str| extractor.number(option).to_bits() == 1_f64.to_bits();
-    if !is_one("adm_csf_scale") || !is_one("adm_csf_diag_scale") || extractor.flag("adm_skip_scale0") {
-        return None;
-    }
-    Some(AdmOptions {
-        enhancement_gain_limit: whole(extractor.number("adm_enhn_gain_limit"))?,
-        dlm_weight: extractor.number("adm_dlm_weight"),
-        noise_weight: extractor.number("adm_noise_weight"),
-        view_distance: extractor.number("adm_norm_view_dist"),
-        display_height: whole(extractor.number("adm_ref_display_height"))?,
-        contrast_sensitivity: match whole(extractor.number("adm_csf_mode"))? {
-            0 => ContrastSensitivity::Watson,
-            2 => ContrastSensitivity::BartenWatson,
-            _ => return None,
-        },
-        min_value: extractor.number("adm_min_val"),
-        skip_aim: extractor.skips_aim(),
-    })
-}
-
-/// The number, if it is a whole one.
-fn whole(number: f64) -> Option<u32> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked by converting back.
-    let whole = number as u32;
-    (f64::from(whole).to_bits() == number.to_bits()).then_some(whole)
 }

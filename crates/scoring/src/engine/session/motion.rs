@@ -1,13 +1,65 @@
 //! Motion, measured separately.
 
+use crate::engine::EngineError;
 use crate::engine::features::{FeatureOutput, RequiredExtractor};
 use crate::engine::ffi::{Context, ContextConfig, LibvmafError, SharedPicture};
+use crate::engine::native::NativeMotion;
 
 /// The values of one motion feature, frame by frame.
 pub(super) struct MotionSeries {
     pub(super) output: FeatureOutput,
     pub(super) values: Vec<f64>,
 }
+
+/// What reads every frame of the reference and measures motion only.
+pub(super) enum MotionMeasurer {
+    Libvmaf(MotionContext),
+    Native(NativeMotion),
+}
+
+impl MotionMeasurer {
+    /// Pictures that it keeps.
+    pub(super) fn held_pictures(&self) -> u32 {
+        match self {
+            Self::Libvmaf(_) => KEPT_PER_CONTEXT,
+            Self::Native(_) => 0,
+        }
+    }
+
+    pub(super) fn fed(&self) -> u32 {
+        match self {
+            Self::Libvmaf(motion) => motion.fed(),
+            Self::Native(motion) => motion.fed(),
+        }
+    }
+
+    pub(super) fn read(&mut self, frame: u64, picture: &SharedPicture) -> Result<(), EngineError> {
+        match self {
+            Self::Libvmaf(motion) => {
+                motion.read(picture).map_err(|source| EngineError::Frame { frame, source })
+            }
+            Self::Native(motion) => {
+                motion.read(picture).map_err(|source| EngineError::NativeFrame { frame, source })
+            }
+        }
+    }
+
+    /// Motion of the first `length` frames, as if the clip ended there.
+    pub(super) fn values(&mut self, length: u32) -> Result<Vec<MotionSeries>, EngineError> {
+        match self {
+            Self::Libvmaf(motion) => motion
+                .values(length)
+                .map_err(|source| EngineError::Finish { frames: u64::from(length), source }),
+            Self::Native(motion) => {
+                let all = motion.values(length).into_iter();
+                Ok(all.map(|(output, values)| MotionSeries { output, values }).collect())
+            }
+        }
+    }
+}
+
+/// Pictures that a context of libvmaf keeps for comparison.
+pub(super) const KEPT_PER_CONTEXT: u32 = 2;
 
 /// A context that reads every frame of the reference and measures motion only.
 pub(super) struct MotionContext {

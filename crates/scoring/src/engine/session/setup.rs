@@ -10,7 +10,7 @@ use crate::engine::features::requested::{extractor_of, unmet_minimum};
 use crate::engine::features::{ExtractorKind, RequiredExtractor, RequiredExtractors};
 use crate::engine::ffi::{self, ContextConfig, LibvmafError};
 use crate::engine::models::Model;
-use crate::engine::native::{Engine, NativeExtractors};
+use crate::engine::native::{Engine, NativeExtractors, NativeMotion};
 use crate::picture::PictureFormat;
 
 /// Whether libvmaf's scores of pictures of this size are reproducible.
@@ -89,18 +89,23 @@ impl SessionSetup<'_> {
         Ok(required)
     }
 
-    /// Takes the extractors that our kernels compute out of `required`.
+    /// Takes the extractors that our kernels compute out of `required`: those of pairs, and motion.
     pub(super) fn take_native(
         &self,
         required: &mut RequiredExtractors,
-    ) -> Result<Option<NativeExtractors>, EngineError> {
-        match (self.engine, self.registration) {
-            (Engine::Native(set), Registration::Lean) => {
-                NativeExtractors::take_from(required, self.format, self.threads, set)
-                    .map_err(|source| EngineError::NativeSetup { format: self.format, source })
-            }
-            _ => Ok(None),
+    ) -> Result<(Option<NativeExtractors>, Option<NativeMotion>), EngineError> {
+        let (Engine::Native(set), Registration::Lean) = (self.engine, self.registration) else {
+            return Ok((None, None));
+        };
+        let failed = |source| EngineError::NativeSetup { format: self.format, source };
+        let of_pairs =
+            NativeExtractors::take_from(required, self.format, self.threads, set).map_err(failed)?;
+        let motion = required.take(|extractor| extractor.kind() == ExtractorKind::Motion);
+        if motion.is_empty() {
+            return Ok((of_pairs, None));
         }
+        let motion = NativeMotion::new(&motion, self.format, set).map_err(failed)?;
+        Ok((of_pairs, Some(motion)))
     }
 
     /// Whether a context of its own measures this extractor.

@@ -1,0 +1,75 @@
+//! Motion of the reference, frame by frame.
+
+use vmafx_kernels::{InstructionSet, Motion};
+
+use super::NativeError;
+use super::config;
+use super::kernels::KernelError;
+use crate::engine::features::{FeatureOutput, RequiredExtractor};
+use crate::engine::ffi::{PicturePlanes, SharedPicture};
+use crate::picture::PictureFormat;
+
+/// Measures the frames of one reference.
+pub(in crate::engine) struct NativeMotion {
+    extractors: Vec<MotionExtractor>,
+    fed: u32,
+}
+
+struct MotionExtractor {
+    /// Of `motion2` and `motion3`.
+    outputs: Vec<FeatureOutput>,
+    motion: Motion,
+}
+
+impl NativeMotion {
+    pub(in crate::engine) fn new(
+        extractors: &[RequiredExtractor],
+        format: PictureFormat,
+        set: InstructionSet,
+    ) -> Result<Self, NativeError> {
+        let extractors = extractors
+            .iter()
+            .map(|extractor| {
+                let motion =
+                    Motion::new(&config::motion(extractor, format, set)).map_err(KernelError::from)?;
+                Ok(MotionExtractor { outputs: extractor.outputs().collect(), motion })
+            })
+            .collect::<Result<_, NativeError>>()?;
+        Ok(Self { extractors, fed: 0 })
+    }
+
+    pub(in crate::engine) fn outputs(&self) -> impl Iterator<Item = &FeatureOutput> {
+        self.extractors.iter().flat_map(|extractor| &extractor.outputs)
+    }
+
+    pub(in crate::engine) fn fed(&self) -> u32 {
+        self.fed
+    }
+
+    pub(in crate::engine) fn read(&mut self, picture: &SharedPicture) -> Result<(), NativeError> {
+        for extractor in &mut self.extractors {
+            match picture.planes().map_err(KernelError::from)? {
+                PicturePlanes::Bytes([luma, ..]) => extractor.motion.push(&luma),
+                PicturePlanes::Words([luma, ..]) => extractor.motion.push(&luma),
+            }
+            .map_err(KernelError::from)?;
+        }
+        self.fed += 1;
+        Ok(())
+    }
+
+    /// Each output with its values for the first `length` frames, as if the clip ended there.
+    pub(in crate::engine) fn values(&self, length: u32) -> Vec<(FeatureOutput, Vec<f64>)> {
+        self.extractors
+            .iter()
+            .flat_map(|extractor| {
+                let scores = extractor.motion.series().scores(length as usize);
+                let [motion2, motion3] = [
+                    scores.iter().map(|score| score.motion2).collect(),
+                    scores.iter().map(|score| score.motion3).collect(),
+                ];
+                extractor.outputs.iter().cloned().zip([motion2, motion3])
+            })
+            .collect()
+    }
+}
