@@ -107,7 +107,7 @@ fn sum<T>(rows: &mut impl Rows<T>, earlier: &mut [T], plane: &Plane<'_, T>) -> u
     for (y, earlier) in earlier.chunks_exact_mut(plane.width()).enumerate() {
         rows.difference(y, earlier, plane.row(y));
         // The row two above has all its neighbours now, and the last two rows mirror theirs.
-        let last = (y + 1 == height).then_some([y - 1, y]);
+        let last = (y + 1 == height).then(|| [y - 1, y]);
         for y in y.checked_sub(2).into_iter().chain(last.into_iter().flatten()) {
             sum += rows.sum([
                 mirrored_before(y, 2),
