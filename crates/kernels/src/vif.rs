@@ -16,10 +16,14 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
 mod dispatch;
 mod filter;
 mod log_table;
 mod pictures;
+#[cfg(target_arch = "x86_64")]
+mod prefetch;
 mod scalar;
 mod scores;
 mod statistic;
@@ -30,7 +34,7 @@ pub use scores::{VifScale, VifScores, VifSums};
 
 use crate::{InstructionSet, InvalidPlane, NamedPlane, Plane, Sample};
 #[cfg(target_arch = "x86_64")]
-use dispatch::Avx2Vif;
+use dispatch::StripKernel;
 use filter::SCALES;
 use log_table::LogTable;
 use pictures::{Halved, Pair};
@@ -81,7 +85,7 @@ pub struct Vif {
 enum Kernel {
     Scalar(ScalarVif),
     #[cfg(target_arch = "x86_64")]
-    Avx2(Avx2Vif),
+    Strips(Box<dyn StripKernel>),
 }
 
 impl Kernel {
@@ -89,7 +93,7 @@ impl Kernel {
         match config.instruction_set {
             InstructionSet::Scalar => Some(Self::Scalar(ScalarVif::new(config.width))),
             #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 | InstructionSet::Avx512 => Avx2Vif::new().map(Self::Avx2),
+            set => dispatch::kernel(set).map(Self::Strips),
             #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         }
@@ -145,7 +149,7 @@ impl Vif {
                 self.sums[3] = kernel.measure(3, &three.pair()?, table, limit);
             }
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2(kernel) => {
+            Kernel::Strips(kernel) => {
                 self.sums[0] = match (T::named(*reference), T::named(*distorted)) {
                     (NamedPlane::Bytes(reference), NamedPlane::Bytes(distorted)) => {
                         kernel.measure_bytes(&Pair { reference, distorted, shift }, one, table, limit)

@@ -19,13 +19,17 @@ use std::arch::x86_64::{__m256i, _mm256_setzero_si256};
 use std::array;
 
 use super::VifSums;
-use super::filter::{MAX_PAIRS, pairs, reach_in_pairs};
+use super::filter::{MAX_PAIRS, SCALES, pairs, reach_in_pairs};
 use super::log_table::LogTable;
 use super::pictures::{Halved, Pair};
 use super::statistic::GainLimit;
-use super::strip::{BLOCK, Strip};
+use super::strip::{RowReader, Strip};
 use crate::Sample;
+use filter::{Weights, weights};
 use logarithm::LogAccumulator;
+
+/// Columns of a block.
+const BLOCK: usize = 16;
 
 /// Blocks of a strip with its margins.
 const BLOCKS: usize = 9;
@@ -60,6 +64,7 @@ pub(super) struct Avx2Strips {
 
 #[derive(Debug)]
 struct Buffers {
+    weights: [Box<Weights>; SCALES],
     /// Of the two rows of a pair.
     rows: [Rows; 2],
     /// Means for the next scale.
@@ -72,6 +77,7 @@ impl Avx2Strips {
     pub(super) fn new() -> Self {
         let zero = _mm256_setzero_si256();
         let buffers = Buffers {
+            weights: [weights(0), weights(1), weights(2), weights(3)],
             rows: [[[[0; BLOCK]; BLOCKS]; OF_WORDS]; 2],
             means: [[[0; BLOCK]; BLOCKS]; 2],
             variances: [[[zero; 3]; 2]; BLOCKS - 1],
@@ -92,9 +98,9 @@ impl Avx2Strips {
         limit: GainLimit,
     ) -> VifSums {
         let Self { byte_pairs, buffers, .. } = self;
-        let mut read = RowReader::new(pair);
+        let mut read = RowReader::<_, WIDTH>::new(pair);
         let fill = |strip: &Strip, at: isize, rows: &mut RowPair<OF_BYTES>| {
-            interleave::bytes(read.rows(strip, at), strip.read_blocks(), rows);
+            interleave::bytes(read.rows(strip, at), strip.read_columns().div_ceil(BLOCK), rows);
         };
         buffers.measure::<0, OF_BYTES>(pair, byte_pairs, fill, Some(halved), table, limit)
     }
@@ -109,9 +115,9 @@ impl Avx2Strips {
         limit: GainLimit,
     ) -> VifSums {
         let Self { word_pairs, buffers, .. } = self;
-        let mut read = RowReader::new(pair);
+        let mut read = RowReader::<_, WIDTH>::new(pair);
         let fill = |strip: &Strip, at: isize, rows: &mut RowPair<OF_WORDS>| {
-            interleave::words(read.rows(strip, at), pair.shift, strip.read_blocks(), rows);
+            interleave::words(read.rows(strip, at), pair.shift, strip.read_columns().div_ceil(BLOCK), rows);
         };
         match scale {
             0 => buffers.measure::<0, OF_WORDS>(pair, word_pairs, fill, halved, table, limit),
@@ -136,6 +142,8 @@ impl Buffers {
     ) -> VifSums {
         let (pairs, reach) = (const { pairs(SCALE) }, const { reach_in_pairs(SCALE) });
         let ring = &mut row_pairs[..pairs];
+        let Self { weights, rows, means, variances } = self;
+        let (weights, next_weights) = (&weights[SCALE], &weights[(SCALE + 1) % SCALES]);
         let mut sums = VifSums::default();
         for strip in Strip::all(SCALE, pair.width(), COLUMNS) {
             let mut accumulator = LogAccumulator::new(limit);
@@ -147,46 +155,30 @@ impl Buffers {
                 fill(&strip, 2 * newest.cast_signed(), &mut ring[(middle + 2 * reach) % pairs]);
                 let window: [&RowPair<QUANTITIES>; MAX_PAIRS] =
                     array::from_fn(|pair| &ring[(middle + pair) % pairs]);
-                self.filter_columns::<SCALE, QUANTITIES>(&window, strip.read_blocks());
-                for rows in self.rows.iter().take(pair.height() - 2 * middle) {
-                    moments::variances::<SCALE>(rows, &strip, &mut self.variances);
-                    accumulator.add(&self.variances[..strip.blocks()], table);
+                filter::columns_of_pair::<SCALE, QUANTITIES>(
+                    weights,
+                    &window,
+                    strip.read_columns().div_ceil(BLOCK),
+                    rows,
+                );
+                for rows in rows.iter().take(pair.height() - 2 * middle) {
+                    moments::variances::<SCALE>(weights, rows, &strip, variances);
+                    accumulator.add(&variances[..strip.columns.div_ceil(BLOCK)], table);
                 }
                 if let Some(halved) = halved.as_deref_mut()
                     && middle < halved.height
                 {
-                    halve::filter_columns::<SCALE, QUANTITIES>(&window, strip.read_blocks(), &mut self.means);
-                    halve::filter_rows::<SCALE>(&self.means, &strip, middle, halved);
+                    halve::filter_columns::<SCALE, QUANTITIES>(
+                        next_weights,
+                        &window,
+                        strip.read_columns().div_ceil(BLOCK),
+                        means,
+                    );
+                    halve::filter_rows::<SCALE>(next_weights, means, &strip, middle, halved);
                 }
             }
             sums += accumulator.sums(strip.columns * pair.height());
         }
         sums
-    }
-}
-
-/// Rows of a strip.
-struct RowReader<'a, T> {
-    pair: &'a Pair<'a, T>,
-    buffers: [[T; WIDTH]; 4],
-}
-
-impl<'a, T: Sample> RowReader<'a, T> {
-    fn new(pair: &'a Pair<'a, T>) -> Self {
-        Self { pair, buffers: [[T::default(); WIDTH]; 4] }
-    }
-
-    /// Two rows of the reference and two of the distorted picture.
-    #[inline]
-    fn rows(&mut self, strip: &Strip, at: isize) -> [&[T; WIDTH]; 4] {
-        let Pair { reference, distorted, .. } = self.pair;
-        let [first, second] = [at, at + 1].map(|position| strip.row(position, self.pair.height()));
-        let [one, two, three, four] = &mut self.buffers;
-        [
-            strip.read(reference.row(first), one),
-            strip.read(reference.row(second), two),
-            strip.read(distorted.row(first), three),
-            strip.read(distorted.row(second), four),
-        ]
     }
 }

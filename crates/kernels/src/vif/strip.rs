@@ -5,10 +5,9 @@
 
 use super::VifSums;
 use super::filter::{mirror, reach, reach_in_pairs};
+use super::pictures::Pair;
+use super::prefetch::prefetch;
 use crate::Sample;
-
-/// Columns that a block of a row has.
-pub(super) const BLOCK: usize = 16;
 
 /// The part of a strip that a row is read for.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +20,7 @@ pub(super) struct Strip {
 }
 
 impl Strip {
-    /// Strips of up to `columns` columns, which is a multiple of [`BLOCK`].
+    /// Strips of up to `columns` columns, which is an even number.
     pub(super) fn all(scale: usize, width: usize, columns: usize) -> impl Iterator<Item = Self> {
         (0..width).step_by(columns).map(move |start| Self {
             scale,
@@ -35,14 +34,14 @@ impl Strip {
         2 * reach_in_pairs(scale)
     }
 
-    /// Blocks that hold the strip with its margins.
-    pub(super) fn read_blocks(&self) -> usize {
-        (self.columns + 2 * Self::margin(self.scale)).div_ceil(BLOCK)
+    /// Columns of the strip and its margins.
+    pub(super) fn read_columns(&self) -> usize {
+        self.columns + 2 * Self::margin(self.scale)
     }
 
-    /// Blocks that hold the strip itself.
-    pub(super) fn blocks(&self) -> usize {
-        self.columns.div_ceil(BLOCK)
+    fn prefetch<T>(&self, row: &[T]) {
+        let start = self.start.saturating_sub(Self::margin(self.scale));
+        prefetch(&row[start..row.len().min(start + self.read_columns())]);
     }
 
     /// The columns of `row` that are read, mirrored at the picture's edges in `buffer` if need be.
@@ -85,15 +84,51 @@ impl Strip {
     }
 }
 
-/// Sums of which one part is known without looking at samples.
+/// Rows of a strip for a kernel that reads `WIDTH` columns.
+pub(super) struct RowReader<'a, T, const WIDTH: usize> {
+    pair: &'a Pair<'a, T>,
+    buffers: [[T; WIDTH]; 4],
+}
+
+impl<'a, T: Sample, const WIDTH: usize> RowReader<'a, T, WIDTH> {
+    pub(super) fn new(pair: &'a Pair<'a, T>) -> Self {
+        Self { pair, buffers: [[T::default(); WIDTH]; 4] }
+    }
+
+    /// Two rows of the reference and two of the distorted picture.
+    #[inline]
+    pub(super) fn rows(&mut self, strip: &Strip, at: isize) -> [&[T; WIDTH]; 4] {
+        let Pair { reference, distorted, .. } = self.pair;
+        let height = self.pair.height();
+        let [first, second] = [at, at + 1].map(|position| strip.row(position, height));
+        for position in [at + Self::AHEAD, at + Self::AHEAD + 1] {
+            let row = strip.row(position, height);
+            strip.prefetch(reference.row(row));
+            strip.prefetch(distorted.row(row));
+        }
+        let [one, two, three, four] = &mut self.buffers;
+        [
+            strip.read(reference.row(first), one),
+            strip.read(reference.row(second), two),
+            strip.read(distorted.row(first), three),
+            strip.read(distorted.row(second), four),
+        ]
+    }
+
+    /// Rows that are fetched before they are read.
+    const AHEAD: isize = 4;
+}
+
+/// Sums of logarithms as kernels take them: from the upper bits of floating-point numbers and [`LogTable::correction`].
+///
+/// [`LogTable::correction`]: super::log_table::LogTable::correction
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LogSums {
-    /// Of entries of the table and of exponents: of signal and noise less those of noise, and of the reference.
-    pub num_entries: i64,
-    pub num_exponents: i64,
-    pub den_entries: i64,
-    pub den_exponents: i64,
-    /// Values that were added to `den_entries`.
+    /// Of signal and noise less those of noise.
+    pub num: i64,
+    /// Of the reference.
+    pub den: i64,
+    /// Values that were added to `den`.
     pub logs: i64,
     pub num_non_log: i64,
     /// Samples that took a logarithm.
@@ -101,13 +136,13 @@ pub(super) struct LogSums {
 }
 
 impl LogSums {
-    /// What the exponent of an `f64` and the shift to 16 bits add to an exponent.
-    const BIAS: i64 = 1023 + 15;
+    /// What the logarithm of a reference without variance is with the bias of exponents.
+    const NOISE_LOG: i64 = (1023 + 17) * 2048;
 
     pub(super) fn sums(&self, samples: usize) -> VifSums {
         VifSums {
-            num_log: self.num_entries + 2048 * self.num_exponents,
-            den_log: self.den_entries + 2048 * (self.den_exponents - (Self::BIAS + 17) * self.logs),
+            num_log: self.num,
+            den_log: self.den - Self::NOISE_LOG * self.logs,
             num_non_log: self.num_non_log,
             den_non_log: samples.cast_signed() as i64 - self.log_samples,
         }

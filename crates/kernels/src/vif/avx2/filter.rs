@@ -1,14 +1,15 @@
 //! Windows over pairs of rows and pairs of columns.
+#![allow(clippy::needless_range_loop, reason = "indices of vectors of several arrays")]
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_and_si256, _mm256_madd_epi16, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_xor_si256,
+    _mm256_setzero_si256, _mm256_slli_epi32, _mm256_srai_epi32, _mm256_srli_epi32, _mm256_xor_si256,
 };
 
 use safe_unaligned_simd::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 
 use super::interleave::merge_words;
-use super::{BLOCK, BLOCKS, Buffers, OF_BYTES, Row, RowPair};
+use super::{BLOCK, BLOCKS, OF_BYTES, Row, RowPair, Rows};
 use crate::vif::filter::{MAX_PAIRS, is_wrapped, pair_weights, pairs, reach_in_pairs};
 
 /// What is added to a sum before its last 16 bits are dropped.
@@ -17,35 +18,65 @@ pub(super) const HALF: i32 = 1 << 15;
 /// What the words' bias takes from a sum.
 pub(super) const BIAS: i32 = i32::MIN;
 
-/// Adds pair `pair` to the sums of the windows around both samples of the middle pair.
+/// The weights of each pair in the windows of the first and of the second sample of the middle pair. Their number is not a
+/// constant, so that the compiler keeps the loops over them: unrolled, they need more registers than there are.
+pub(super) type Weights = [[__m256i; 2]];
+
+#[target_feature(enable = "avx2")]
+pub(super) fn weights(scale: usize) -> Box<Weights> {
+    let of_pair = |pair| [0, 1].map(|parity| _mm256_set1_epi32(pair_weights(scale, pair, parity)));
+    (0..pairs(scale)).map(of_pair).collect()
+}
+
+/// Adds a pair to a sum.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn add_pair<const SCALE: usize>(pair: usize, samples: __m256i, sums: &mut [__m256i; 2]) {
-    for (parity, sum) in sums.iter_mut().enumerate() {
-        let weights = _mm256_set1_epi32(pair_weights(SCALE, pair, parity));
-        *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(samples, weights));
-    }
-    if const { is_wrapped(SCALE) } && pair == const { reach_in_pairs(SCALE) } {
-        let odd = _mm256_and_si256(samples, _mm256_set1_epi32(i32::MIN >> 15));
-        sums[0] = _mm256_add_epi32(sums[0], _mm256_slli_epi32::<16>(samples));
-        sums[1] = _mm256_add_epi32(sums[1], odd);
-    }
+pub(super) fn add(sum: __m256i, samples: __m256i, weights: __m256i) -> __m256i {
+    _mm256_add_epi32(sum, _mm256_madd_epi16(samples, weights))
+}
+
+/// What the sum of the first sample's window lacks if the weight of the centre wrapped.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn add_first_centre(sum: __m256i, middle: __m256i) -> __m256i {
+    _mm256_add_epi32(sum, _mm256_slli_epi32::<16>(middle))
+}
+
+/// What the sum of the second sample's window lacks if the weight of the centre wrapped.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_second_centre(sum: __m256i, middle: __m256i) -> __m256i {
+    _mm256_add_epi32(sum, _mm256_and_si256(middle, _mm256_set1_epi32(i32::MIN >> 15)))
 }
 
 /// Sums of `N` quantities, from the `FROM`th on, over the windows around both rows of the middle pair.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn columns<const SCALE: usize, const QUANTITIES: usize, const FROM: usize, const N: usize>(
+    weights: &Weights,
     window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
     block: usize,
     parity: usize,
     start: [i32; N],
 ) -> [[__m256i; 2]; N] {
-    let mut sums = start.map(|start| [_mm256_set1_epi32(start); 2]);
-    for pair in 0..const { pairs(SCALE) } {
-        let vectors = &window[pair].0[block][parity];
-        for (quantity, sums) in sums.iter_mut().enumerate() {
-            add_pair::<SCALE>(pair, vectors[FROM + quantity], sums);
+    let mut sums = [[_mm256_setzero_si256(); 2]; N];
+    for quantity in 0..N {
+        sums[quantity] = [_mm256_set1_epi32(start[quantity]); 2];
+    }
+    for (weights, rows) in weights.iter().zip(window) {
+        let vectors = &rows.0[block][parity];
+        for quantity in 0..N {
+            let samples = vectors[FROM + quantity];
+            sums[quantity][0] = add(sums[quantity][0], samples, weights[0]);
+            sums[quantity][1] = add(sums[quantity][1], samples, weights[1]);
+        }
+    }
+    if const { is_wrapped(SCALE) } {
+        let vectors = &window[const { reach_in_pairs(SCALE) }].0[block][parity];
+        for quantity in 0..N {
+            let middle = vectors[FROM + quantity];
+            sums[quantity][0] = add_first_centre(sums[quantity][0], middle);
+            sums[quantity][1] = add_second_centre(sums[quantity][1], middle);
         }
     }
     sums
@@ -55,105 +86,126 @@ fn columns<const SCALE: usize, const QUANTITIES: usize, const FROM: usize, const
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn rows<const SCALE: usize, const N: usize>(
+    weights: &Weights,
     rows: &[Row; N],
     block: usize,
     start: [i32; N],
 ) -> [[__m256i; 2]; N] {
-    let mut sums = start.map(|start| [_mm256_set1_epi32(start); 2]);
-    for pair in 0..const { pairs(SCALE) } {
-        for (row, sums) in rows.iter().zip(&mut sums) {
-            add_pair::<SCALE>(pair, columns_at(row, block, 2 * pair), sums);
+    let mut sums = [[_mm256_setzero_si256(); 2]; N];
+    let mut columns = [&[0; 2 * BLOCK]; N];
+    for row in 0..N {
+        sums[row] = [_mm256_set1_epi32(start[row]); 2];
+        columns[row] = two_blocks(&rows[row], block);
+    }
+    for (pair, weights) in weights.iter().enumerate() {
+        for row in 0..N {
+            let samples = columns_at(columns[row], pair);
+            sums[row][0] = add(sums[row][0], samples, weights[0]);
+            sums[row][1] = add(sums[row][1], samples, weights[1]);
+        }
+    }
+    if const { is_wrapped(SCALE) } {
+        for row in 0..N {
+            let middle = columns_at(columns[row], const { reach_in_pairs(SCALE) });
+            sums[row][0] = add_first_centre(sums[row][0], middle);
+            sums[row][1] = add_second_centre(sums[row][1], middle);
         }
     }
     sums
 }
 
-/// 16 columns of a row, from column `offset` of a block on.
+/// A block and the one behind it.
+#[inline]
+pub(super) fn two_blocks(row: &Row, block: usize) -> &[i16; 2 * BLOCK] {
+    const NONE: &[i16; 2 * BLOCK] = &[0; 2 * BLOCK];
+    row.as_flattened().get(block * BLOCK..).and_then(|columns| columns.first_chunk()).unwrap_or(NONE)
+}
+
+/// 16 columns from the `pair`th pair of two blocks on.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn columns_at(row: &Row, block: usize, offset: usize) -> __m256i {
-    let columns =
-        row.as_flattened().get(block * BLOCK + offset..).and_then(|columns| columns.first_chunk::<BLOCK>());
-    _mm256_loadu_si256(columns.unwrap_or(&[0; BLOCK]))
+pub(super) fn columns_at(columns: &[i16; 2 * BLOCK], pair: usize) -> __m256i {
+    let from = &columns[(2 * pair).min(BLOCK)..];
+    _mm256_loadu_si256(from.first_chunk::<BLOCK>().unwrap_or(&[0; BLOCK]))
 }
 
-impl Buffers {
-    /// Fills `rows`.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn filter_columns<const SCALE: usize, const QUANTITIES: usize>(
-        &mut self,
-        window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
-        blocks: usize,
-    ) {
-        for block in 0..blocks.min(BLOCKS) {
-            if const { QUANTITIES == OF_BYTES } {
-                self.filter_bytes::<SCALE, QUANTITIES>(window, block);
-            } else {
-                self.filter_words::<SCALE, QUANTITIES>(window, block);
-            }
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn filter_bytes<const SCALE: usize, const QUANTITIES: usize>(
-        &mut self,
-        window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
-        block: usize,
-    ) {
-        // Means are divided by 256 and kept less 32768. Products are exact.
-        const MEAN: i32 = 128 - (1 << 23);
-        let [even, odd] = [0, 1].map(|parity| {
-            columns::<SCALE, QUANTITIES, 0, OF_BYTES>(window, block, parity, [MEAN, MEAN, 0, 0, 0])
-        });
-        for (row, streams) in self.rows.iter_mut().enumerate() {
-            for picture in 0..2 {
-                let (even, odd) = (even[picture][row], odd[picture][row]);
-                let means = merge_words(_mm256_srli_epi32::<8>(even), _mm256_slli_epi32::<8>(odd));
-                _mm256_storeu_si256(&mut streams[picture][block], means);
-            }
-            for product in 0..3 {
-                let [high, low] = split(even[2 + product][row], odd[2 + product][row]);
-                _mm256_storeu_si256(&mut streams[2 + 2 * product][block], high);
-                _mm256_storeu_si256(&mut streams[3 + 2 * product][block], low);
-            }
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn filter_words<const SCALE: usize, const QUANTITIES: usize>(
-        &mut self,
-        window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
-        block: usize,
-    ) {
-        // The low half of a product is less by 32768 after the shift, which the high half makes good.
-        const START: [i32; 4] = [HALF, HALF, HALF, HALF];
-        let [even, odd] =
-            [0, 1].map(|parity| columns::<SCALE, QUANTITIES, 0, 4>(window, block, parity, START));
-        for (row, streams) in self.rows.iter_mut().enumerate() {
-            for picture in 0..2 {
-                let means = high_words(even[picture][row], odd[picture][row]);
-                _mm256_storeu_si256(&mut streams[picture][block], means);
-            }
-            let product = |sums: &[[__m256i; 2]; 4]| join(sums[2][row], sums[3][row]);
-            let [high, low] = split(product(&even), product(&odd));
-            _mm256_storeu_si256(&mut streams[2][block], high);
-            _mm256_storeu_si256(&mut streams[3][block], low);
-        }
-        let [even, odd] =
-            [0, 1].map(|parity| columns::<SCALE, QUANTITIES, 4, 4>(window, block, parity, START));
-        for (row, streams) in self.rows.iter_mut().enumerate() {
-            for product in [0, 2] {
-                let joined = |sums: &[[__m256i; 2]; 4]| join(sums[product][row], sums[product + 1][row]);
-                let [high, low] = split(joined(&even), joined(&odd));
-                _mm256_storeu_si256(&mut streams[4 + product][block], high);
-                _mm256_storeu_si256(&mut streams[5 + product][block], low);
-            }
+/// Filters columns around both rows of the middle pair.
+#[target_feature(enable = "avx2")]
+pub(super) fn columns_of_pair<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    blocks: usize,
+    rows: &mut [Rows; 2],
+) {
+    for block in 0..blocks.min(BLOCKS) {
+        if const { QUANTITIES == OF_BYTES } {
+            filter_bytes::<SCALE, QUANTITIES>(weights, window, block, rows);
+        } else {
+            filter_words::<SCALE, QUANTITIES>(weights, window, block, rows);
         }
     }
 }
 
+#[target_feature(enable = "avx2")]
+#[inline]
+fn filter_bytes<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    block: usize,
+    rows: &mut [Rows; 2],
+) {
+    // Means are divided by 256 and kept less 32768. Products are exact.
+    const MEAN: i32 = 128 - (1 << 23);
+    let start = [MEAN, MEAN, 0, 0, 0];
+    let even = columns::<SCALE, QUANTITIES, 0, OF_BYTES>(weights, window, block, 0, start);
+    let odd = columns::<SCALE, QUANTITIES, 0, OF_BYTES>(weights, window, block, 1, start);
+    for (row, streams) in rows.iter_mut().enumerate() {
+        for picture in 0..2 {
+            let (even, odd) = (even[picture][row], odd[picture][row]);
+            let means = merge_words(_mm256_srli_epi32::<8>(even), _mm256_slli_epi32::<8>(odd));
+            _mm256_storeu_si256(&mut streams[picture][block], means);
+        }
+        for product in 0..3 {
+            let [high, low] = split(even[2 + product][row], odd[2 + product][row]);
+            _mm256_storeu_si256(&mut streams[2 + 2 * product][block], high);
+            _mm256_storeu_si256(&mut streams[3 + 2 * product][block], low);
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn filter_words<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    block: usize,
+    rows: &mut [Rows; 2],
+) {
+    // The low half of a product is less by 32768 after the shift, which the high half makes good.
+    const START: [i32; 4] = [HALF, HALF, HALF, HALF];
+    let even = columns::<SCALE, QUANTITIES, 0, 4>(weights, window, block, 0, START);
+    let odd = columns::<SCALE, QUANTITIES, 0, 4>(weights, window, block, 1, START);
+    for (row, streams) in rows.iter_mut().enumerate() {
+        for picture in 0..2 {
+            let means = high_words(even[picture][row], odd[picture][row]);
+            _mm256_storeu_si256(&mut streams[picture][block], means);
+        }
+        let product = |sums: &[[__m256i; 2]; 4]| join(sums[2][row], sums[3][row]);
+        let [high, low] = split(product(&even), product(&odd));
+        _mm256_storeu_si256(&mut streams[2][block], high);
+        _mm256_storeu_si256(&mut streams[3][block], low);
+    }
+    let even = columns::<SCALE, QUANTITIES, 4, 4>(weights, window, block, 0, START);
+    let odd = columns::<SCALE, QUANTITIES, 4, 4>(weights, window, block, 1, START);
+    for (row, streams) in rows.iter_mut().enumerate() {
+        for product in [0, 2] {
+            let joined = |sums: &[[__m256i; 2]; 4]| join(sums[product][row], sums[product + 1][row]);
+            let [high, low] = split(joined(&even), joined(&odd));
+            _mm256_storeu_si256(&mut streams[4 + product][block], high);
+            _mm256_storeu_si256(&mut streams[5 + product][block], low);
+        }
+    }
+}
 /// A sum of products from the sums of its high and low words.
 #[target_feature(enable = "avx2")]
 #[inline]

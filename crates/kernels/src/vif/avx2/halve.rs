@@ -1,16 +1,17 @@
 //! The next scale: windows around the even columns of even rows.
+#![allow(clippy::needless_range_loop, reason = "indices of vectors of several arrays")]
 
 use std::arch::x86_64::{
-    __m256i, _mm256_castsi256_si128, _mm256_packus_epi32, _mm256_permute4x64_epi64, _mm256_set1_epi32,
+    _mm256_castsi256_si128, _mm256_packus_epi32, _mm256_permute4x64_epi64, _mm256_set1_epi32,
     _mm256_slli_epi32, _mm256_srli_epi32,
 };
 
 use safe_unaligned_simd::x86_64::{_mm_storeu_si128, _mm256_storeu_si256};
 
-use super::filter::{BIAS, HALF, add_pair, columns_at, high_words};
+use super::filter::{BIAS, HALF, Weights, add, add_first_centre, columns_at, high_words, two_blocks};
 use super::interleave::merge_words;
 use super::{BLOCK, BLOCKS, COLUMNS, OF_BYTES, Row, RowPair};
-use crate::vif::filter::{MAX_PAIRS, pairs, reach_in_pairs};
+use crate::vif::filter::{MAX_PAIRS, is_wrapped, reach_in_pairs};
 use crate::vif::pictures::Halved;
 use crate::vif::strip::Strip;
 
@@ -27,6 +28,7 @@ const fn next(scale: usize) -> usize {
 /// Filters the columns of both pictures around the first row of the middle pair.
 #[target_feature(enable = "avx2")]
 pub(super) fn filter_columns<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
     window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
     blocks: usize,
     means: &mut [Row; 2],
@@ -35,14 +37,18 @@ pub(super) fn filter_columns<const SCALE: usize, const QUANTITIES: usize>(
         for (picture, means) in means.iter_mut().enumerate() {
             let bytes = const { QUANTITIES == OF_BYTES };
             let start = if bytes { 128 - (1 << 23) } else { HALF };
-            let [even, odd] = [0, 1].map(|parity| {
-                let mut sum = _mm256_set1_epi32(start);
-                for pair in 0..const { pairs(next(SCALE)) } {
-                    let samples = window[const { skipped(SCALE) } + pair].0[block][parity][picture];
-                    sum = add_first::<SCALE>(pair, samples, sum);
+            let mut sums = [_mm256_set1_epi32(start); 2];
+            for (parity, sum) in sums.iter_mut().enumerate() {
+                let window = &window[const { skipped(SCALE) }..];
+                for (weights, rows) in weights.iter().zip(window) {
+                    *sum = add(*sum, rows.0[block][parity][picture], weights[0]);
                 }
-                sum
-            });
+                if const { is_wrapped(next(SCALE)) } {
+                    let middle = window[const { reach_in_pairs(next(SCALE)) }].0[block][parity][picture];
+                    *sum = add_first_centre(*sum, middle);
+                }
+            }
+            let [even, odd] = sums;
             let words = if bytes {
                 merge_words(_mm256_srli_epi32::<8>(even), _mm256_slli_epi32::<8>(odd))
             } else {
@@ -56,6 +62,7 @@ pub(super) fn filter_columns<const SCALE: usize, const QUANTITIES: usize>(
 /// Filters rows around even columns into row `y` of the next scale.
 #[target_feature(enable = "avx2")]
 pub(super) fn filter_rows<const SCALE: usize>(
+    weights: &Weights,
     means: &[Row; 2],
     strip: &Strip,
     y: usize,
@@ -65,11 +72,14 @@ pub(super) fn filter_rows<const SCALE: usize>(
     let columns = (strip.columns / 2).min(halved.width - first);
     for (means, picture) in means.iter().zip([&mut halved.reference, &mut halved.distorted]) {
         let mut row = [[0_u16; BLOCK / 2]; COLUMNS / BLOCK];
-        for (block, samples) in row.iter_mut().enumerate().take(strip.blocks()) {
+        for (block, samples) in row.iter_mut().enumerate().take(strip.columns.div_ceil(BLOCK)) {
             let mut sum = _mm256_set1_epi32(BIAS + HALF);
-            for pair in 0..const { pairs(next(SCALE)) } {
-                let columns = columns_at(means, block, 2 * (const { skipped(SCALE) } + pair));
-                sum = add_first::<SCALE>(pair, columns, sum);
+            let columns = two_blocks(means, block);
+            for (pair, weights) in weights.iter().enumerate() {
+                sum = add(sum, columns_at(columns, const { skipped(SCALE) } + pair), weights[0]);
+            }
+            if const { is_wrapped(next(SCALE)) } {
+                sum = add_first_centre(sum, columns_at(columns, const { reach_in_pairs(SCALE) }));
             }
             let sum = _mm256_srli_epi32::<16>(sum);
             let packed = _mm256_permute4x64_epi64::<0b1000>(_mm256_packus_epi32(sum, sum));
@@ -78,18 +88,4 @@ pub(super) fn filter_rows<const SCALE: usize>(
         let row = &row.as_flattened()[..columns];
         picture[y * halved.width + first..][..columns].copy_from_slice(row);
     }
-}
-
-/// Adds pair `pair` to the sum of the window of the next scale around the first sample of the middle pair.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn add_first<const SCALE: usize>(pair: usize, samples: __m256i, sum: __m256i) -> __m256i {
-    // The unused sum of the second sample costs nothing: the compiler removes it.
-    let mut sums = [sum; 2];
-    match const { next(SCALE) } {
-        1 => add_pair::<1>(pair, samples, &mut sums),
-        2 => add_pair::<2>(pair, samples, &mut sums),
-        _ => add_pair::<3>(pair, samples, &mut sums),
-    }
-    sums[0]
 }

@@ -11,50 +11,50 @@ use std::arch::x86_64::{
 
 use safe_unaligned_simd::x86_64::_mm256_storeu_si256;
 
-use super::Variances;
+use super::{BLOCKS, Variances};
 use crate::vif::VifSums;
 use crate::vif::log_table::LogTable;
 use crate::vif::statistic::{EPSILON, GainLimit, NOISE};
 use crate::vif::strip::LogSums;
 
-/// Sums of a strip, with lanes that are not added up yet.
+/// Sums of a strip.
 pub(super) struct LogAccumulator {
     limit: __m256d,
     sums: LogSums,
-    lanes: Lanes,
-}
-
-#[derive(Clone, Copy)]
-struct Lanes {
     /// Of 64 bits.
     non_log: __m256i,
-    /// Of 32 bits. The number of samples that take a logarithm is subtracted.
-    log_samples: __m256i,
-    num_exponents: __m256i,
-    den_exponents: __m256i,
+    /// Of signal and noise, noise, and the reference, for each vector of a row that takes logarithms.
+    mantissas: [[Mantissas; 3]; 2 * (BLOCKS - 1)],
 }
+
+/// Mantissas of 8 samples, in the lower words.
+type Mantissas = [u32; 8];
 
 impl LogAccumulator {
     #[target_feature(enable = "avx2")]
     pub(super) fn new(limit: GainLimit) -> Self {
-        let zero = _mm256_setzero_si256();
-        let lanes = Lanes { non_log: zero, log_samples: zero, num_exponents: zero, den_exponents: zero };
-        Self { limit: _mm256_set1_pd(limit.0), sums: LogSums::default(), lanes }
+        Self {
+            limit: _mm256_set1_pd(limit.0),
+            sums: LogSums::default(),
+            non_log: _mm256_setzero_si256(),
+            mantissas: [[[0; 8]; 3]; 2 * (BLOCKS - 1)],
+        }
     }
 
+    /// Adds a row of a strip. Mantissas are looked up after all of them are known: the processor then does not wait for the
+    /// divisions.
     #[target_feature(enable = "avx2")]
     pub(super) fn add(&mut self, row: &[[Variances; 2]], table: &LogTable) {
         let zero = _mm256_setzero_si256();
-        let Self { limit, mut sums, mut lanes } = *self;
+        let (mut non_log_sum, mut log_samples, mut num, mut den) = (self.non_log, zero, zero, zero);
+        let mut filled = 0;
         for &[reference, distorted, covariance] in row.as_flattened() {
             let is_log = _mm256_cmpgt_epi32(reference, _mm256_set1_epi32(NOISE - 1));
             let non_log = _mm256_andnot_si256(is_log, distorted);
-            lanes.non_log = _mm256_add_epi64(
-                lanes.non_log,
-                _mm256_and_si256(non_log, _mm256_set1_epi64x(u32::MAX.into())),
-            );
-            lanes.non_log = _mm256_add_epi64(lanes.non_log, _mm256_srli_epi64::<32>(non_log));
-            lanes.log_samples = _mm256_add_epi32(lanes.log_samples, is_log);
+            let even = _mm256_and_si256(non_log, _mm256_set1_epi64x(u32::MAX.into()));
+            non_log_sum =
+                _mm256_add_epi64(non_log_sum, _mm256_add_epi64(even, _mm256_srli_epi64::<32>(non_log)));
+            log_samples = _mm256_sub_epi32(log_samples, is_log);
             if _mm256_testz_si256(is_log, is_log) != 0 {
                 continue;
             }
@@ -63,31 +63,44 @@ impl LogAccumulator {
             let positive =
                 _mm256_and_si256(_mm256_cmpgt_epi32(covariance, zero), _mm256_cmpgt_epi32(distorted, zero));
             let covariance = _mm256_and_si256(covariance, _mm256_and_si256(is_log, positive));
-            let low = Arguments::new(low_half(reference), low_half(distorted), low_half(covariance), limit);
+            let low =
+                Arguments::new(low_half(reference), low_half(distorted), low_half(covariance), self.limit);
             let high =
-                Arguments::new(high_half(reference), high_half(distorted), high_half(covariance), limit);
+                Arguments::new(high_half(reference), high_half(distorted), high_half(covariance), self.limit);
             let all = merge(low.all, high.all);
             let noise = merge(low.noise, high.noise);
             let reference = merge(low.reference, high.reference);
-            let exponents = _mm256_sub_epi32(exponent(all), exponent(noise));
-            lanes.num_exponents = _mm256_add_epi32(lanes.num_exponents, exponents);
-            lanes.den_exponents = _mm256_add_epi32(lanes.den_exponents, exponent(reference));
-            sums.num_entries += entries(all, table) - entries(noise, table);
-            sums.den_entries += entries(reference, table);
-            sums.logs += 8;
+            num = _mm256_add_epi32(num, _mm256_sub_epi32(linear(all), linear(noise)));
+            den = _mm256_add_epi32(den, linear(reference));
+            if let Some([all_mantissas, noise_mantissas, reference_mantissas]) =
+                self.mantissas.get_mut(filled)
+            {
+                _mm256_storeu_si256(all_mantissas, mantissa(all));
+                _mm256_storeu_si256(noise_mantissas, mantissa(noise));
+                _mm256_storeu_si256(reference_mantissas, mantissa(reference));
+            }
+            filled += 1;
         }
-        *self = Self { limit, sums, lanes };
+        self.non_log = non_log_sum;
+        self.sums.log_samples += total(log_samples);
+        self.sums.num += total(num);
+        self.sums.den += total(den);
+        self.sums.logs += 8 * i64::try_from(filled).unwrap_or(0);
+        let (mut num, mut den) = (0, 0);
+        for [all, noise, reference] in self.mantissas.iter().take(filled) {
+            num += corrections(all, table) - corrections(noise, table);
+            den += corrections(reference, table);
+        }
+        self.sums.num += i64::from(num);
+        self.sums.den += i64::from(den);
     }
 
     /// The sums of a strip of `samples` samples.
     #[target_feature(enable = "avx2")]
     pub(super) fn sums(mut self, samples: usize) -> VifSums {
-        let mut halves = [0_i64; 4];
-        _mm256_storeu_si256(&mut halves, self.lanes.non_log);
-        self.sums.num_non_log = halves.iter().sum();
-        self.sums.log_samples = -total(self.lanes.log_samples);
-        self.sums.num_exponents = total(self.lanes.num_exponents);
-        self.sums.den_exponents = total(self.lanes.den_exponents);
+        let mut quarters = [0_i64; 4];
+        _mm256_storeu_si256(&mut quarters, self.non_log);
+        self.sums.num_non_log = quarters.iter().sum();
         self.sums.sums(samples)
     }
 }
@@ -136,21 +149,25 @@ fn merge(low: __m256d, high: __m256d) -> __m256i {
     _mm256_castps_si256(_mm256_shuffle_ps::<0b1101_1101>(_mm256_castpd_ps(low), _mm256_castpd_ps(high)))
 }
 
+/// A logarithm without its correction: the exponent and 11 bits of the mantissa.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn exponent(upper: __m256i) -> __m256i {
-    _mm256_srli_epi32::<20>(upper)
+fn linear(upper: __m256i) -> __m256i {
+    _mm256_srli_epi32::<9>(upper)
 }
 
-/// The sum of the table's entries of 8 numbers.
+/// 15 bits of the mantissa after its leading one in the lower words.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn entries(upper: __m256i, table: &LogTable) -> i64 {
-    // The low words get the highest 15 bits of the mantissa after its leading one.
-    let mantissas = _mm256_or_si256(_mm256_srli_epi32::<5>(upper), _mm256_set1_epi32(1 << 15));
-    let mut words = [0_u16; 16];
-    _mm256_storeu_si256(&mut words, mantissas);
-    words.as_chunks::<2>().0.iter().map(|[mantissa, _]| i64::from(table.entry(*mantissa))).sum()
+fn mantissa(upper: __m256i) -> __m256i {
+    _mm256_or_si256(_mm256_srli_epi32::<5>(upper), _mm256_set1_epi32(1 << 15))
+}
+
+#[inline]
+fn corrections(mantissas: &Mantissas, table: &LogTable) -> i32 {
+    #[allow(clippy::cast_possible_truncation, reason = "only lower words count")]
+    let correction = |mantissa: &u32| i32::from(table.correction(*mantissa as u16));
+    mantissas.iter().map(correction).sum()
 }
 
 /// The sum of lanes of 32 bits.

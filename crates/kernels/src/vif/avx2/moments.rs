@@ -6,13 +6,14 @@ use std::arch::x86_64::{
     _mm256_srli_epi64, _mm256_sub_epi32,
 };
 
-use super::filter::{BIAS, HALF, join, rows};
+use super::filter::{BIAS, HALF, Weights, join, rows};
 use super::{BLOCK, BLOCKS, Rows, Variances};
 use crate::vif::strip::Strip;
 
 /// Lanes outside the picture get variances of zero.
 #[target_feature(enable = "avx2")]
 pub(super) fn variances<const SCALE: usize>(
+    weights: &Weights,
     streams: &Rows,
     strip: &Strip,
     variances: &mut [[Variances; 2]; BLOCKS - 1],
@@ -21,18 +22,18 @@ pub(super) fn variances<const SCALE: usize>(
     const PRODUCT: [i32; 2] = [BIAS + HALF, HALF];
     let Some((first, second)) = streams.split_first_chunk::<4>() else { return };
     let Some(second) = second.first_chunk::<4>() else { return };
-    for block in 0..strip.blocks().min(BLOCKS - 1) {
+    for (block, variances) in variances.iter_mut().enumerate().take(strip.columns.div_ceil(BLOCK)) {
         let start = [BIAS, BIAS, PRODUCT[0], PRODUCT[1]];
-        let [mean, other_mean, high, low] = rows::<SCALE, 4>(first, block, start);
+        let [mean, other_mean, high, low] = rows::<SCALE, 4>(weights, first, block, start);
         let start = [PRODUCT[0], PRODUCT[1], PRODUCT[0], PRODUCT[1]];
-        let [other_high, other_low, mixed_high, mixed_low] = rows::<SCALE, 4>(second, block, start);
+        let [other_high, other_low, mixed_high, mixed_low] = rows::<SCALE, 4>(weights, second, block, start);
         for parity in 0..2 {
             let products = [
                 join(high[parity], low[parity]),
                 join(other_high[parity], other_low[parity]),
                 join(mixed_high[parity], mixed_low[parity]),
             ];
-            variances[block][parity] = central(mean[parity], other_mean[parity], products);
+            variances[parity] = central(mean[parity], other_mean[parity], products);
         }
     }
     let inside = strip.columns % BLOCK;

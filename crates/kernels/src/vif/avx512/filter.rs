@@ -1,0 +1,228 @@
+//! Windows over pairs of rows and pairs of columns.
+#![allow(clippy::needless_range_loop, reason = "indices of vectors of several arrays")]
+
+use std::arch::x86_64::{
+    __m512i, _mm512_add_epi32, _mm512_and_si512, _mm512_dpwssd_epi32, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_setzero_si512, _mm512_slli_epi32, _mm512_srai_epi32, _mm512_srli_epi32, _mm512_xor_si512,
+};
+
+use safe_unaligned_simd::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
+
+use super::interleave::merge_words;
+use super::{BLOCK, BLOCKS, OF_BYTES, Row, RowPair, Rows};
+use crate::vif::filter::{MAX_PAIRS, is_wrapped, pair_weights, pairs, reach_in_pairs};
+
+/// What is added to a sum before its last 16 bits are dropped.
+pub(super) const HALF: i32 = 1 << 15;
+
+/// What the words' bias takes from a sum.
+pub(super) const BIAS: i32 = i32::MIN;
+
+/// The weights of each pair in the windows of the first and of the second sample of the middle pair. Their number is not a
+/// constant, so that the compiler keeps the loops over them.
+pub(super) type Weights = [[__m512i; 2]];
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(super) fn weights(scale: usize) -> Box<Weights> {
+    let of_pair = |pair| [0, 1].map(|parity| _mm512_set1_epi32(pair_weights(scale, pair, parity)));
+    (0..pairs(scale)).map(of_pair).collect()
+}
+
+/// Adds a pair to a sum.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+pub(super) fn add(sum: __m512i, samples: __m512i, weights: __m512i) -> __m512i {
+    _mm512_dpwssd_epi32(sum, samples, weights)
+}
+
+/// What the sum of the first sample's window lacks if the weight of the centre wrapped.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+pub(super) fn add_first_centre(sum: __m512i, middle: __m512i) -> __m512i {
+    _mm512_add_epi32(sum, _mm512_slli_epi32::<16>(middle))
+}
+
+/// What the sum of the second sample's window lacks if the weight of the centre wrapped.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn add_second_centre(sum: __m512i, middle: __m512i) -> __m512i {
+    _mm512_add_epi32(sum, _mm512_and_si512(middle, _mm512_set1_epi32(i32::MIN >> 15)))
+}
+
+/// Sums of `N` quantities, from the `FROM`th on, over the windows around both rows of the middle pair.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn columns<const SCALE: usize, const QUANTITIES: usize, const FROM: usize, const N: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    block: usize,
+    parity: usize,
+    start: [i32; N],
+) -> [[__m512i; 2]; N] {
+    let mut sums = [[_mm512_setzero_si512(); 2]; N];
+    for quantity in 0..N {
+        sums[quantity] = [_mm512_set1_epi32(start[quantity]); 2];
+    }
+    for (weights, rows) in weights.iter().zip(window) {
+        let vectors = &rows.0[block][parity];
+        for quantity in 0..N {
+            let samples = vectors[FROM + quantity];
+            sums[quantity][0] = add(sums[quantity][0], samples, weights[0]);
+            sums[quantity][1] = add(sums[quantity][1], samples, weights[1]);
+        }
+    }
+    if const { is_wrapped(SCALE) } {
+        let vectors = &window[const { reach_in_pairs(SCALE) }].0[block][parity];
+        for quantity in 0..N {
+            let middle = vectors[FROM + quantity];
+            sums[quantity][0] = add_first_centre(sums[quantity][0], middle);
+            sums[quantity][1] = add_second_centre(sums[quantity][1], middle);
+        }
+    }
+    sums
+}
+
+/// Sums of `N` rows over the windows around the even columns of a block, and around the odd ones.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+pub(super) fn rows<const SCALE: usize, const N: usize>(
+    weights: &Weights,
+    rows: &[Row; N],
+    block: usize,
+    start: [i32; N],
+) -> [[__m512i; 2]; N] {
+    let mut sums = [[_mm512_setzero_si512(); 2]; N];
+    let mut columns = [&[0; 2 * BLOCK]; N];
+    for row in 0..N {
+        sums[row] = [_mm512_set1_epi32(start[row]); 2];
+        columns[row] = two_blocks(&rows[row], block);
+    }
+    for (pair, weights) in weights.iter().enumerate() {
+        for row in 0..N {
+            let samples = columns_at(columns[row], pair);
+            sums[row][0] = add(sums[row][0], samples, weights[0]);
+            sums[row][1] = add(sums[row][1], samples, weights[1]);
+        }
+    }
+    if const { is_wrapped(SCALE) } {
+        for row in 0..N {
+            let middle = columns_at(columns[row], const { reach_in_pairs(SCALE) });
+            sums[row][0] = add_first_centre(sums[row][0], middle);
+            sums[row][1] = add_second_centre(sums[row][1], middle);
+        }
+    }
+    sums
+}
+
+/// A block and the one behind it.
+#[inline]
+pub(super) fn two_blocks(row: &Row, block: usize) -> &[i16; 2 * BLOCK] {
+    const NONE: &[i16; 2 * BLOCK] = &[0; 2 * BLOCK];
+    row.as_flattened().get(block * BLOCK..).and_then(|columns| columns.first_chunk()).unwrap_or(NONE)
+}
+
+/// 16 columns from the `pair`th pair of two blocks on.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+pub(super) fn columns_at(columns: &[i16; 2 * BLOCK], pair: usize) -> __m512i {
+    let from = &columns[(2 * pair).min(BLOCK)..];
+    _mm512_loadu_si512(from.first_chunk::<BLOCK>().unwrap_or(&[0; BLOCK]))
+}
+
+/// Filters columns around both rows of the middle pair.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(super) fn columns_of_pair<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    blocks: usize,
+    rows: &mut [Rows; 2],
+) {
+    for block in 0..blocks.min(BLOCKS) {
+        if const { QUANTITIES == OF_BYTES } {
+            filter_bytes::<SCALE, QUANTITIES>(weights, window, block, rows);
+        } else {
+            filter_words::<SCALE, QUANTITIES>(weights, window, block, rows);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn filter_bytes<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    block: usize,
+    rows: &mut [Rows; 2],
+) {
+    // Means are divided by 256 and kept less 32768. Products are exact.
+    const MEAN: i32 = 128 - (1 << 23);
+    let start = [MEAN, MEAN, 0, 0, 0];
+    let even = columns::<SCALE, QUANTITIES, 0, OF_BYTES>(weights, window, block, 0, start);
+    let odd = columns::<SCALE, QUANTITIES, 0, OF_BYTES>(weights, window, block, 1, start);
+    for (row, streams) in rows.iter_mut().enumerate() {
+        for picture in 0..2 {
+            let (even, odd) = (even[picture][row], odd[picture][row]);
+            let means = merge_words(_mm512_srli_epi32::<8>(even), _mm512_slli_epi32::<8>(odd));
+            _mm512_storeu_si512(&mut streams[picture][block], means);
+        }
+        for product in 0..3 {
+            let [high, low] = split(even[2 + product][row], odd[2 + product][row]);
+            _mm512_storeu_si512(&mut streams[2 + 2 * product][block], high);
+            _mm512_storeu_si512(&mut streams[3 + 2 * product][block], low);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn filter_words<const SCALE: usize, const QUANTITIES: usize>(
+    weights: &Weights,
+    window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
+    block: usize,
+    rows: &mut [Rows; 2],
+) {
+    // The low half of a product is less by 32768 after the shift, which the high half makes good.
+    const START: [i32; 4] = [HALF, HALF, HALF, HALF];
+    let even = columns::<SCALE, QUANTITIES, 0, 4>(weights, window, block, 0, START);
+    let odd = columns::<SCALE, QUANTITIES, 0, 4>(weights, window, block, 1, START);
+    for (row, streams) in rows.iter_mut().enumerate() {
+        for picture in 0..2 {
+            let means = high_words(even[picture][row], odd[picture][row]);
+            _mm512_storeu_si512(&mut streams[picture][block], means);
+        }
+        let product = |sums: &[[__m512i; 2]; 4]| join(sums[2][row], sums[3][row]);
+        let [high, low] = split(product(&even), product(&odd));
+        _mm512_storeu_si512(&mut streams[2][block], high);
+        _mm512_storeu_si512(&mut streams[3][block], low);
+    }
+    let even = columns::<SCALE, QUANTITIES, 4, 4>(weights, window, block, 0, START);
+    let odd = columns::<SCALE, QUANTITIES, 4, 4>(weights, window, block, 1, START);
+    for (row, streams) in rows.iter_mut().enumerate() {
+        for product in [0, 2] {
+            let joined = |sums: &[[__m512i; 2]; 4]| join(sums[product][row], sums[product + 1][row]);
+            let [high, low] = split(joined(&even), joined(&odd));
+            _mm512_storeu_si512(&mut streams[4 + product][block], high);
+            _mm512_storeu_si512(&mut streams[5 + product][block], low);
+        }
+    }
+}
+/// A sum of products from the sums of its high and low words.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+pub(super) fn join(high: __m512i, low: __m512i) -> __m512i {
+    _mm512_add_epi32(high, _mm512_srai_epi32::<16>(low))
+}
+
+/// High and low words of sums at even and at odd columns, in natural order.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn split(even: __m512i, odd: __m512i) -> [__m512i; 2] {
+    let low = merge_words(even, _mm512_slli_epi32::<16>(odd));
+    [high_words(even, odd), _mm512_xor_si512(low, _mm512_set1_epi16(i16::MIN))]
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+pub(super) fn high_words(even: __m512i, odd: __m512i) -> __m512i {
+    merge_words(_mm512_srli_epi32::<16>(even), odd)
+}
