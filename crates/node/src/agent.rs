@@ -45,6 +45,7 @@ use self::reports::Reports;
 use self::running_jobs::RunningJobs;
 use self::session::{Session, SessionKeeper};
 use crate::scorer::Scorer;
+use crate::start::KernelGuard;
 
 /// What a node registers as.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +74,7 @@ pub struct AgentTimeouts {
 pub fn run(
     tasks: &mut TaskSet,
     channel: &GrpcChannel,
-    identity: NodeIdentity,
+    (identity, kernels): (NodeIdentity, KernelGuard),
     timeouts: AgentTimeouts,
     (scorer, outbox): (Scorer, Outbox),
     metrics: &NodeMetrics,
@@ -112,6 +113,7 @@ pub fn run(
             reports: reports.clone(),
             scorer: scorer.clone(),
             metrics: metrics.clone(),
+            kernels: kernels.clone(),
             shutdown_grace: timeouts.shutdown_grace,
         };
         let shutdown = shutdown.clone();

@@ -1,6 +1,7 @@
 //! Starts a node from its settings.
 
 mod confinement;
+mod kernels;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ use crate::launch::Launcher;
 use crate::machine::{Machine, device};
 use crate::scorer::{JobLimits, Scorer};
 use crate::settings::{NodeSettings, Settings};
+
+pub use self::kernels::KernelGuard;
 
 /// How a node reaches its controller and starts its workers.
 #[derive(Debug)]
@@ -85,6 +88,8 @@ pub async fn run(
     };
     let readiness = Readiness::new(tasks.shutdown());
     let confinement = confinement::probe(&opened.0, &readiness).await?;
+    let kernels = KernelGuard::new(&readiness);
+    kernels.check().await?;
     let mut labels = settings.labels.0.clone();
     labels.extend(confinement.as_ref().ok().and_then(ConfinementPolicy::label));
     let vendor = device::Vendor::of_backend(backend);
@@ -120,7 +125,8 @@ pub async fn run(
     let listener = listen("VMAFX_HTTP_ADDR", http).await?;
     let http = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     if confinement.is_ok() {
-        agent::run(tasks, &config.channel, identity, config.timeouts, opened, &metrics, registered);
+        let node = (identity, kernels);
+        agent::run(tasks, &config.channel, node, config.timeouts, opened, &metrics, registered);
     } else {
         confinement::wait_for_shutdown(tasks);
     }

@@ -20,6 +20,7 @@ use super::session::Session;
 use super::wire;
 use crate::launch::Unscored;
 use crate::scorer::{Scorer, ScoringContext};
+use crate::start::KernelGuard;
 
 /// A pull that returns without a job sooner than this comes from a controller that does not support waiting.
 const MIN_PULL_WAIT: Duration = Duration::from_secs(1);
@@ -36,6 +37,7 @@ pub(super) struct Slot {
     pub(super) reports: Reports,
     pub(super) scorer: Arc<Scorer>,
     pub(super) metrics: NodeMetrics,
+    pub(super) kernels: KernelGuard,
     pub(super) shutdown_grace: Duration,
 }
 
@@ -44,10 +46,18 @@ impl Slot {
     pub(super) async fn run(mut self, shutdown: Shutdown) {
         let mut delays = retry_delays();
         while let Some(session) = shutdown.run_until_begun(self.session()).await.flatten() {
+            if self.kernels.is_out_of_service() {
+                shutdown.begun().await;
+                return;
+            }
             let start = Instant::now();
             // When the shutdown interrupts a pull that has just found a job, the controller takes the job back.
             let pull = self.controller.pull(self.pull_request(&session));
-            let Some(pulled) = shutdown.run_until_begun(pull).await else {
+            let pulled = tokio::select! {
+                pulled = shutdown.run_until_begun(pull) => pulled,
+                () = self.kernels.out_of_service() => continue,
+            };
+            let Some(pulled) = pulled else {
                 return;
             };
             match pulled {
@@ -123,7 +133,10 @@ impl Slot {
         let result = match (self.score(job, running).await, running.stop_cause()) {
             // A result is reported even if the job was stopped meanwhile: the controller knows whether it still counts.
             (Ok(score), _) => Ok(score),
-            (Err(Unscored::Failed(failure)), None) => Err(failure),
+            (Err(Unscored::Failed(failure)), None) => {
+                self.kernels.failed(&failure);
+                Err(failure)
+            }
             (Err(_), Some(StopCause::Shutdown)) => return self.release(job, session).await,
             (Err(_), Some(StopCause::Cancelled)) => return JobOutcome::Cancelled,
             (Err(_), Some(StopCause::Lost) | None) => return JobOutcome::Lost,
