@@ -15,6 +15,8 @@ mod scalar;
 mod scale;
 mod scores;
 mod shifts;
+#[cfg(test)]
+mod tests;
 
 pub use csf::ContrastSensitivity;
 pub use scores::{AdmScale, AdmScores};

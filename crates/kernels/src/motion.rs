@@ -8,6 +8,8 @@ mod avx2;
 mod kernels;
 mod scalar;
 mod series;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
