@@ -112,19 +112,43 @@ impl Pool {
     }
 
     /// The sum of the values with larger prefixes than this. Counts the suffixes of those with this prefix.
+    #[allow(clippy::cast_possible_truncation)] // A prefix has less than 32 bits.
     fn sum_above(&mut self, responses: &Raster<f32>, threshold: usize) -> f64 {
-        const MASK: u32 = (1 << SUFFIX_BITS) - 1;
+        const LANES: usize = 8;
+        let first = f32::from_bits((threshold as u32 + FIRST_PREFIX) << SUFFIX_BITS);
+        let end = f32::from_bits((threshold as u32 + FIRST_PREFIX + 1) << SUFFIX_BITS);
+        let above = |value: f32| if value >= end { f64::from(value) } else { 0.0 };
         self.suffixes.fill(0);
-        let mut sum = 0.0;
-        for &value in responses.rows().flatten() {
-            let prefix = prefix(value);
-            sum += if prefix > threshold { f64::from(value) } else { 0.0 };
-            // Zero is below the first prefix, and there are enough values above zero.
-            if prefix == threshold && value > 0.0 {
-                self.suffixes[(value.to_bits() & MASK) as usize] += 1;
+        let mut sums = [0.0; LANES];
+        for row in responses.rows() {
+            let (chunks, rest) = row.as_chunks::<LANES>();
+            for chunk in chunks {
+                for (sum, &value) in sums.iter_mut().zip(chunk) {
+                    *sum += above(value);
+                }
+            }
+            sums[0] += rest.iter().copied().map(above).sum::<f64>();
+            self.count_suffixes(row, first, end);
+        }
+        sums.iter().sum()
+    }
+
+    /// Counts the suffixes of the values from `first` to below `end`.
+    fn count_suffixes(&mut self, row: &[f32], first: f32, end: f32) {
+        const MASK: u32 = (1 << SUFFIX_BITS) - 1;
+        // Equal values often follow each other, and are counted together.
+        let (mut last, mut values) = (0, 0);
+        for value in row {
+            if (first..end).contains(value) {
+                let suffix = (value.to_bits() & MASK) as usize;
+                if suffix != last {
+                    self.suffixes[last] += values;
+                    (last, values) = (suffix, 0);
+                }
+                values += 1;
             }
         }
-        sum
+        self.suffixes[last] += values;
     }
 
     /// The sum of the `count` largest values with this prefix.
