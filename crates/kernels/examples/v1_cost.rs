@@ -41,8 +41,8 @@ fn main() {
     for content in [Content::Natural, Content::Random, Content::Noise, Content::Bands, Content::Stripes] {
         let reference = content.picture(WIDTH, HEIGHT, 8, Subsampling::Both, 1);
         let distorted = content.picture(WIDTH, HEIGHT, 8, Subsampling::Both, 2);
-        let cambi = ("cambi", Theirs { extractor: "cambi", options: &CAMBI_OPTIONS });
-        let speed = ("speed", Theirs { extractor: "speed_chroma", options: &SPEED_OPTIONS });
+        let cambi = ("cambi", Theirs { name: "cambi", options: &CAMBI_OPTIONS });
+        let speed = ("speed", Theirs { name: "speed_chroma", options: &SPEED_OPTIONS });
         for (name, options) in [cambi, speed] {
             for set in InstructionSet::available() {
                 report(content, name, &options, &reference, &distorted, set);
@@ -52,14 +52,14 @@ fn main() {
 }
 
 struct Theirs {
-    extractor: &'static str,
+    name: &'static str,
     options: &'static [(&'static str, &'static str)],
 }
 
 fn report(
     content: Content,
     name: &str,
-    theirs: &Theirs,
+    extractor: &Theirs,
     reference: &Picture,
     distorted: &Picture,
     set: InstructionSet,
@@ -69,10 +69,10 @@ fn report(
     let mut times = [f64::MAX; 4];
     // All take turns, so that what else the machine does meets all alike.
     for _ in 0..ROUNDS {
-        let contexts = [(Some(theirs), Limit::None), (Some(theirs), Limit::Avx2), (None, Limit::None)];
-        for (least, (theirs, limit)) in times.iter_mut().zip(contexts) {
-            let mut context = match theirs {
-                Some(theirs) => Context::new(theirs.extractor, theirs.options, limit),
+        let contexts = [(Some(extractor), Limit::None), (Some(extractor), Limit::Avx2), (None, Limit::None)];
+        for (least, (extractor, limit)) in times.iter_mut().zip(contexts) {
+            let mut context = match extractor {
+                Some(extractor) => Context::new(extractor.name, extractor.options, limit),
                 None => Context::without_extractor(limit),
             };
             for index in 0..PICTURES {
@@ -103,7 +103,7 @@ fn cpu_milliseconds(run: impl FnOnce()) -> f64 {
     };
     let started = now();
     run();
-    (now() - started).as_secs_f64() * 1000.0
+    now().saturating_sub(started).as_secs_f64() * 1000.0
 }
 
 fn cambi(picture: &Picture, instruction_set: InstructionSet) -> Box<dyn FnMut()> {

@@ -12,10 +12,10 @@ use std::arch::x86_64::{
     _mm256_castps_pd, _mm256_castps_si256, _mm256_castps256_ps128, _mm256_castsi256_ps,
     _mm256_castsi256_si128, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps,
     _mm256_cvtepu8_epi16, _mm256_cvtps_pd, _mm256_div_ps, _mm256_extracti128_si256, _mm256_max_ps,
-    _mm256_mul_ps, _mm256_mulhi_epu16, _mm256_mullo_epi16, _mm256_permute_ps, _mm256_permute4x64_pd,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_sub_epi8,
-    _mm256_sub_epi32, _mm256_testz_si256, _mm256_unpackhi_epi16, _mm256_unpackhi_ps, _mm256_unpacklo_epi16,
-    _mm256_unpacklo_ps,
+    _mm256_mul_ps, _mm256_mulhi_epu16, _mm256_mullo_epi16, _mm256_permute_ps, _mm256_permute2x128_si256,
+    _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_si256,
+    _mm256_sub_epi8, _mm256_sub_epi32, _mm256_testz_si256, _mm256_unpackhi_epi16, _mm256_unpackhi_ps,
+    _mm256_unpacklo_epi16, _mm256_unpacklo_ps,
 };
 
 use safe_unaligned_simd::x86_64::{
@@ -215,20 +215,20 @@ impl Sums {
         }
     }
 
+    /// Three times 16 sums, from the first, the ninth and the seventeenth, so that any nine neighbours are stored at once: a load
+    /// from two stores would wait for both.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn store(self, sums: &mut [u16; SPAN]) {
-        let (low, high) = sums.split_at_mut(SPAN / 2);
-        if let (Some(low), Some(high)) = (low.first_chunk_mut::<16>(), high.first_chunk_mut::<16>()) {
-            _mm256_storeu_si256(low, self.low);
-            _mm256_storeu_si256(high, self.high);
-        }
+    fn store(self, sums: &mut [[u16; SPAN / 2]; 3]) {
+        _mm256_storeu_si256(&mut sums[0], self.low);
+        _mm256_storeu_si256(&mut sums[1], _mm256_permute2x128_si256::<0x21>(self.low, self.high));
+        _mm256_storeu_si256(&mut sums[2], self.high);
     }
 }
 
 #[inline(always)]
 fn column(counts: &[u8], at: usize) -> &[u8; SPAN] {
-    counts[at..at + SPAN].first_chunk().unwrap_or(&[0; SPAN])
+    counts[at..].first_chunk().unwrap_or(&[0; SPAN])
 }
 
 /// The responses; see [`super::respond`].
@@ -272,7 +272,7 @@ fn count_row(image: &[u16], mask: &[u8], columns: &mut ColumnCounts) {
     let ColumnCounts { counts, stride, first: first_sample, weights, window, row, .. } = columns;
     let (stride, window) = (*stride, *window);
     let mut sums = Sums::zero();
-    let mut stored = [0_u16; SPAN];
+    let mut stored = [[0_u16; SPAN / 2]; 3];
     // The pixel that `sums` belongs to, and the first of its samples.
     let (mut centre, mut first) = (usize::MAX / 2, 0);
     let results = row.others.iter_mut().zip(&mut row.same).zip(&mut row.weights);
@@ -305,22 +305,30 @@ fn count_row(image: &[u16], mask: &[u8], columns: &mut ColumnCounts) {
             }
         }
         sums.store(&mut stored);
-        // Between the steps at both ends, which the compiler is told.
-        let own = (place - first).clamp(STEPS, SPAN - STEPS - 1);
-        let counts = _mm_max_epu16(
-            four(&stored, own + 1),
-            _mm_shufflelo_epi16::<0b00_01_10_11>(four(&stored, own - STEPS)),
-        );
+        // The sum of the sample `STEPS` below, in the part that has all nine.
+        let lowest = place - first - STEPS;
+        let lowest = lowest + lowest / 8 * 8;
+        let nine = nine(stored.as_flattened(), lowest);
+        let counts =
+            _mm_max_epu16(four(nine, STEPS + 1), _mm_shufflelo_epi16::<0b00_01_10_11>(four(nine, 0)));
         *others = _mm_cvtsi128_si64(counts).cast_unsigned();
-        *same = Four::from(stored[own]) * EACH;
+        *same = Four::from(nine[STEPS]) * EACH;
         *own_weights = weights;
     }
 }
 
+/// A sample's sum and those of `STEPS` samples on both sides.
+type Nine = [u16; 2 * STEPS + 1];
+
+#[inline(always)]
+fn nine(sums: &[u16], at: usize) -> &Nine {
+    sums[at..].first_chunk().unwrap_or(&[0; 2 * STEPS + 1])
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
-fn four(counts: &[u16; SPAN], at: usize) -> __m128i {
-    _mm_loadu_si64(counts[at..at + 4].first_chunk::<4>().unwrap_or(&[0; 4]))
+fn four(nine: &Nine, at: usize) -> __m128i {
+    _mm_loadu_si64(nine[at..].first_chunk::<4>().unwrap_or(&[0; 4]))
 }
 
 /// Sums of doubles are exact, whatever their order, up to what matters in [`super::super::pool`].
