@@ -257,7 +257,11 @@ impl Cambi {
             let totals = self.respond();
             let pixels = self.image.width() * self.image.height();
             let count = pool::pooled_count(self.options.pooled_share, pixels);
-            *mean = self.pool.mean_of_largest(&self.responses, totals, count);
+            *mean = match self.avx2 {
+                #[cfg(target_arch = "x86_64")]
+                Some(avx2) => avx2.mean_of_largest(&mut self.pool, &self.responses, totals, count),
+                _ => self.pool.mean_of_largest(&self.responses, totals, count),
+            };
         }
         Ok(CambiScores { cambi: self.score(&scales), scales })
     }
@@ -277,8 +281,16 @@ impl Cambi {
     /// Filters a scale; halves the one before first.
     fn scale(&mut self, halve: bool) {
         if halve {
-            scale::halve(&self.filtered, &mut self.image);
-            scale::halve(&self.mask, &mut self.half_mask);
+            match self.avx2 {
+                #[cfg(target_arch = "x86_64")]
+                Some(avx2) => {
+                    avx2.halve(&self.filtered, &mut self.image, &self.mask, &mut self.half_mask);
+                }
+                _ => {
+                    scale::halve(&self.filtered, &mut self.image);
+                    scale::halve(&self.mask, &mut self.half_mask);
+                }
+            }
             std::mem::swap(&mut self.mask, &mut self.half_mask);
         }
         match self.avx2 {

@@ -16,7 +16,7 @@ impl Random {
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         let high = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32;
-        u32::try_from(high * u64::from(end) >> 32).unwrap()
+        u32::try_from((high * u64::from(end)) >> 32).unwrap()
     }
 
     pub(crate) fn sample(&mut self, end: u32) -> u16 {

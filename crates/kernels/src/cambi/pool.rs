@@ -64,6 +64,7 @@ impl Pool {
     ///
     /// The sum is of double precision. It depends on the order only if it is large, and then the order is that in which
     /// libvmaf's selection leaves the responses.
+    #[inline(always)]
     #[allow(clippy::cast_precision_loss)] // As in libvmaf.
     pub(super) fn mean_of_largest(
         &mut self,
@@ -85,9 +86,36 @@ impl Pool {
     }
 
     /// There are more than `count` responses above 0.
+    #[inline(always)]
     fn exact_sum_of_largest(&mut self, responses: &Raster<f32>, count: usize) -> f64 {
+        const GUESSES: usize = 4;
+        const SAMPLED_ROWS: usize = 8;
+        // A prefix that is right for some rows is right for all, or nearly.
+        let mut prefix = self.prefix_of_smallest(responses, SAMPLED_ROWS, count / SAMPLED_ROWS);
+        for guess in 0.. {
+            if guess == GUESSES {
+                prefix = self.prefix_of_smallest(responses, 1, count);
+            }
+            let range = PrefixRange::new(prefix);
+            let sums = range.sums(responses);
+            if sums.above > count {
+                prefix += 1;
+            } else if sums.above + sums.inside < count {
+                prefix -= 1;
+            } else {
+                self.suffixes.fill(0);
+                responses.rows().for_each(|row| self.count_suffixes(row, range.first, range.end));
+                return sums.sum_above + self.sum_of_suffixes(prefix, count - sums.above);
+            }
+        }
+        0.0
+    }
+
+    /// The prefix of the smallest of the `count` largest responses in every `step`th row.
+    #[inline(always)]
+    fn prefix_of_smallest(&mut self, responses: &Raster<f32>, step: usize, count: usize) -> usize {
         self.prefixes.fill([0; PARTS]);
-        for row in responses.rows() {
+        for row in responses.rows().step_by(step) {
             let (chunks, rest) = row.as_chunks::<PARTS>();
             for chunk in chunks {
                 for (part, &value) in chunk.iter().enumerate() {
@@ -98,33 +126,31 @@ impl Pool {
                 self.prefixes[prefix(value)][0] += 1;
             }
         }
-        let (mut above, mut threshold) = (0, self.prefixes.len());
-        while threshold > 0 {
-            let values = self.prefixes[threshold - 1].iter().sum::<u32>() as usize;
-            threshold -= 1;
-            if above + values >= count {
-                break;
-            }
-            above += values;
-        }
-        let sum = self.sum_above(responses, threshold);
-        sum + self.sum_of_suffixes(threshold, count - above)
+        let mut above = 0;
+        let reaches = |values: &[u32; PARTS]| {
+            above += values.iter().sum::<u32>() as usize;
+            above >= count
+        };
+        self.prefixes.iter().rposition(reaches).unwrap_or(0)
     }
 
-    /// The sum of the values with larger prefixes than this. Counts the suffixes of those with this prefix.
-    fn sum_above(&mut self, responses: &Raster<f32>, threshold: usize) -> f64 {
+    /// Counts the suffixes of the values from `first` to below `end`.
+    #[inline(always)]
+    fn count_suffixes(&mut self, row: &[f32], first: f32, end: f32) {
         const MASK: u32 = (1 << SUFFIX_BITS) - 1;
-        self.suffixes.fill(0);
-        let mut sum = 0.0;
-        for &value in responses.rows().flatten() {
-            let prefix = prefix(value);
-            sum += if prefix > threshold { f64::from(value) } else { 0.0 };
-            // Zero is below the first prefix, and there are enough values above zero.
-            if prefix == threshold && value > 0.0 {
-                self.suffixes[(value.to_bits() & MASK) as usize] += 1;
+        // Equal values often follow each other, and are counted together.
+        let (mut last, mut values) = (0, 0);
+        for value in row {
+            if (first..end).contains(value) {
+                let suffix = (value.to_bits() & MASK) as usize;
+                if suffix != last {
+                    self.suffixes[last] += values;
+                    (last, values) = (suffix, 0);
+                }
+                values += 1;
             }
         }
-        sum
+        self.suffixes[last] += values;
     }
 
     /// The sum of the `count` largest values with this prefix.
@@ -141,6 +167,50 @@ impl Pool {
             }
         }
         sum
+    }
+}
+
+/// The values with a prefix.
+#[derive(Clone, Copy)]
+struct PrefixRange {
+    first: f32,
+    end: f32,
+}
+
+/// The values above a range and in it.
+struct PrefixSums {
+    above: usize,
+    inside: usize,
+    sum_above: f64,
+}
+
+impl PrefixRange {
+    #[allow(clippy::cast_possible_truncation)] // A prefix has less than 32 bits.
+    fn new(prefix: usize) -> Self {
+        let bits = (prefix as u32 + FIRST_PREFIX) << SUFFIX_BITS;
+        Self { first: f32::from_bits(bits), end: f32::from_bits(bits + (1 << SUFFIX_BITS)) }
+    }
+
+    #[inline(always)]
+    fn sums(self, responses: &Raster<f32>) -> PrefixSums {
+        const LANES: usize = 8;
+        let (mut sums, mut above, mut from_first) = ([0.0; LANES], [0_u32; LANES], [0_u32; LANES]);
+        for row in responses.rows() {
+            let (chunks, rest) = row.as_chunks::<LANES>();
+            let mut last = [0.0; LANES];
+            last[..rest.len()].copy_from_slice(rest);
+            for chunk in chunks.iter().chain([&last]) {
+                for lane in 0..LANES {
+                    let value = chunk[lane];
+                    sums[lane] += f64::from(if value >= self.end { value } else { 0.0 });
+                    above[lane] += u32::from(value >= self.end);
+                    from_first[lane] += u32::from(value >= self.first);
+                }
+            }
+        }
+        let count = |lanes: [u32; LANES]| lanes.iter().sum::<u32>() as usize;
+        let above = count(above);
+        PrefixSums { above, inside: count(from_first) - above, sum_above: sums.iter().sum() }
     }
 }
 

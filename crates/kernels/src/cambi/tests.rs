@@ -151,5 +151,6 @@ fn responses_are_as_specified(
         assert_eq!(bits(&expected), bits(&found), "{width}x{height}");
         responded += totals.positive;
     }
-    assert!(responded > 0 || centre == 60);
+    // Steps of one are visible only at dark samples.
+    assert!(responded > 0 || centre != 75);
 }

@@ -55,17 +55,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(extractor: &str, options: &[(&str, &str)], limit: Limit) -> Self {
-        let guard = MASK.lock().unwrap_or_else(PoisonError::into_inner);
-        let configuration = sys::VmafConfiguration {
-            log_level: sys::VmafLogLevel_VMAF_LOG_LEVEL_NONE,
-            n_threads: 0,
-            n_subsample: 1,
-            cpumask: limit.cpumask(),
-            gpumask: 0,
-        };
-        let mut context = ptr::null_mut();
-        // SAFETY: `context` is a valid place for the pointer that libvmaf returns.
-        assert_eq!(unsafe { sys::vmaf_init(&raw mut context, configuration) }, 0);
+        let context = Self::without_extractor(limit);
         let mut dictionary = ptr::null_mut();
         for (name, value) in options {
             let (name, value) = (CString::new(*name).unwrap(), CString::new(*value).unwrap());
@@ -77,7 +67,24 @@ impl Context {
         }
         let name = CString::new(extractor).unwrap();
         // SAFETY: the context is open, the name ends with 0, and libvmaf takes the dictionary over.
-        assert_eq!(unsafe { sys::vmaf_use_feature(context, name.as_ptr(), dictionary) }, 0, "{extractor}");
+        let result = unsafe { sys::vmaf_use_feature(context.context, name.as_ptr(), dictionary) };
+        assert_eq!(result, 0, "{extractor}");
+        context
+    }
+
+    /// A context that reads pictures and computes nothing.
+    pub(crate) fn without_extractor(limit: Limit) -> Self {
+        let guard = MASK.lock().unwrap_or_else(PoisonError::into_inner);
+        let configuration = sys::VmafConfiguration {
+            log_level: sys::VmafLogLevel_VMAF_LOG_LEVEL_NONE,
+            n_threads: 0,
+            n_subsample: 1,
+            cpumask: limit.cpumask(),
+            gpumask: 0,
+        };
+        let mut context = ptr::null_mut();
+        // SAFETY: `context` is a valid place for the pointer that libvmaf returns.
+        assert_eq!(unsafe { sys::vmaf_init(&raw mut context, configuration) }, 0);
         Self { context, _mask: guard }
     }
 

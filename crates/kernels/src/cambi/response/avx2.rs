@@ -6,15 +6,16 @@
 //! computed afterwards, four pixels at a time.
 
 use std::arch::x86_64::{
-    __m128i, __m256, __m256d, __m256i, _mm_cmpgt_ps, _mm_cvtsi128_si64, _mm_max_epu16, _mm_movemask_ps,
-    _mm_setzero_ps, _mm_shufflelo_epi16, _mm256_add_epi16, _mm256_add_epi32, _mm256_add_pd, _mm256_castpd_ps,
+    __m128i, __m256, __m256d, __m256i, _mm_and_si128, _mm_cmpgt_epi8, _mm_cmpgt_ps, _mm_cvtsi128_si64,
+    _mm_max_epu16, _mm_movemask_epi8, _mm_movemask_ps, _mm_or_si128, _mm_packs_epi16, _mm_setzero_ps,
+    _mm_shufflelo_epi16, _mm256_add_epi16, _mm256_add_epi32, _mm256_add_pd, _mm256_castpd_ps,
     _mm256_castps_pd, _mm256_castps_si256, _mm256_castps256_ps128, _mm256_castsi256_ps,
-    _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cvtepi8_epi16, _mm256_cvtepi32_ps,
     _mm256_cvtepu8_epi16, _mm256_cvtps_pd, _mm256_div_ps, _mm256_extracti128_si256, _mm256_max_ps,
-    _mm256_mul_ps, _mm256_mulhi_epu16, _mm256_mullo_epi16, _mm256_permute_ps, _mm256_permute4x64_pd,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_si256, _mm256_sub_epi8,
-    _mm256_sub_epi32, _mm256_testz_si256, _mm256_unpackhi_epi16, _mm256_unpackhi_ps, _mm256_unpacklo_epi16,
-    _mm256_unpacklo_ps,
+    _mm256_mul_ps, _mm256_mulhi_epu16, _mm256_mullo_epi16, _mm256_permute_ps, _mm256_permute2x128_si256,
+    _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setzero_pd, _mm256_setzero_si256,
+    _mm256_sub_epi8, _mm256_sub_epi32, _mm256_testz_si256, _mm256_unpackhi_epi16, _mm256_unpackhi_ps,
+    _mm256_unpacklo_epi16, _mm256_unpacklo_ps,
 };
 
 use safe_unaligned_simd::x86_64::{
@@ -56,6 +57,8 @@ pub(in super::super) struct ColumnCounts {
     weights: Vec<Four>,
     window: usize,
     row: RowCounts,
+    /// The mask of a row of which nothing counts.
+    no_mask: Vec<u8>,
     /// Counts whose reciprocals in libvmaf's table are next above or below the quotient.
     rounded_up: Vec<i32>,
     rounded_down: Vec<i32>,
@@ -104,6 +107,7 @@ impl ColumnCounts {
             samples: end - first,
             weights: (first..end).map(weights).collect(),
             window,
+            no_mask: vec![0; length],
             row: RowCounts { others: vec![0; length], same: vec![EACH; length], weights: vec![0; length] },
             rounded_up: rounded(1),
             rounded_down: rounded(-1),
@@ -116,26 +120,25 @@ impl ColumnCounts {
     }
 
     /// Counts a row of pixels, and no longer counts another.
-    #[inline(always)]
-    fn slide(&mut self, entering: Option<(&[u16], &[u8])>, leaving: Option<(&[u16], &[u8])>, width: usize) {
-        const NOTHING: (&[u16], &[u8]) = (&[], &[]);
-        let ((entering, entering_mask), (leaving, leaving_mask)) =
-            (entering.unwrap_or(NOTHING), leaving.unwrap_or(NOTHING));
-        for start in (0..width).step_by(8) {
-            if !any_of_eight(entering_mask, start) && !any_of_eight(leaving_mask, start) {
-                continue;
-            }
-            for x in start..(start + 8).min(width) {
-                let enters = entering_mask.get(x).is_some_and(|&flat| flat != 0);
-                let leaves = leaving_mask.get(x).is_some_and(|&flat| flat != 0);
-                if enters && leaves && entering[x] == leaving[x] {
-                    continue;
+    #[target_feature(enable = "avx2")]
+    fn slide(&mut self, entering: MaskedRow<'_>, leaving: MaskedRow<'_>, width: usize) {
+        for start in (0..width).step_by(CHANGES) {
+            let mut changes = entering.changes(&leaving, start);
+            while changes != 0 {
+                let x = start + changes.trailing_zeros() as usize;
+                changes &= changes - 1;
+                if x >= width {
+                    break;
                 }
                 let column = (x + self.window / 2 + 1) * self.stride + SPAN;
-                if enters && let Some(index) = self.index(entering[x]) {
+                if entering.mask[x] != 0
+                    && let Some(index) = self.index(entering.image[x])
+                {
                     self.counts[column + index] += 1;
                 }
-                if leaves && let Some(index) = self.index(leaving[x]) {
+                if leaving.mask[x] != 0
+                    && let Some(index) = self.index(leaving.image[x])
+                {
                     self.counts[column + index] -= 1;
                 }
             }
@@ -143,13 +146,33 @@ impl ColumnCounts {
     }
 }
 
-/// Whether one of eight pixels is in the mask.
-#[inline(always)]
-fn any_of_eight(mask: &[u8], start: usize) -> bool {
-    mask.get(start..).is_some_and(|mask| match mask.first_chunk() {
-        Some(eight) => u64::from_ne_bytes(*eight) != 0,
-        None => mask.iter().any(|&flat| flat != 0),
-    })
+/// Pixels whose changes are found together.
+const CHANGES: usize = 16;
+
+/// A row with its padding; pixels outside of the mask do not count.
+#[derive(Clone, Copy)]
+struct MaskedRow<'a> {
+    image: &'a [u16],
+    mask: &'a [u8],
+}
+
+impl MaskedRow<'_> {
+    /// A bit for each pixel that counts in one row only, or has another sample.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn changes(&self, other: &Self, start: usize) -> u32 {
+        let mask = |row: &Self| _mm_loadu_si128(row.mask[start..].first_chunk().unwrap_or(&[0_u8; CHANGES]));
+        let image =
+            |row: &Self| _mm256_loadu_si256(row.image[start..].first_chunk().unwrap_or(&[0_u16; CHANGES]));
+        let (flat, other_flat) = (mask(self), mask(other));
+        let equal = _mm256_cmpeq_epi16(image(self), image(other));
+        let equal = _mm_packs_epi16(_mm256_castsi256_si128(equal), _mm256_extracti128_si256::<1>(equal));
+        let counted = _mm_or_si128(flat, other_flat);
+        let unchanged = _mm_and_si128(_mm_and_si128(flat, other_flat), equal);
+        // Masks are 0 or 1.
+        let changed = _mm_cmpgt_epi8(counted, unchanged);
+        _mm_movemask_epi8(changed).cast_unsigned()
+    }
 }
 
 /// The counts of [`SPAN`] samples in a window.
@@ -192,20 +215,20 @@ impl Sums {
         }
     }
 
+    /// Three times 16 sums, from the first, the ninth and the seventeenth, so that any nine neighbours are stored at once: a load
+    /// from two stores would wait for both.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn store(self, sums: &mut [u16; SPAN]) {
-        let (low, high) = sums.split_at_mut(SPAN / 2);
-        if let (Some(low), Some(high)) = (low.first_chunk_mut::<16>(), high.first_chunk_mut::<16>()) {
-            _mm256_storeu_si256(low, self.low);
-            _mm256_storeu_si256(high, self.high);
-        }
+    fn store(self, sums: &mut [[u16; SPAN / 2]; 3]) {
+        _mm256_storeu_si256(&mut sums[0], self.low);
+        _mm256_storeu_si256(&mut sums[1], _mm256_permute2x128_si256::<0x21>(self.low, self.high));
+        _mm256_storeu_si256(&mut sums[2], self.high);
     }
 }
 
 #[inline(always)]
 fn column(counts: &[u8], at: usize) -> &[u8; SPAN] {
-    counts[at..at + SPAN].first_chunk().unwrap_or(&[0; SPAN])
+    counts[at..].first_chunk().unwrap_or(&[0; SPAN])
 }
 
 /// The responses; see [`super::respond`].
@@ -222,17 +245,22 @@ pub(crate) fn respond(
     let used = columns.stride * (width + columns.window + 1);
     columns.counts[..used].fill(0);
     columns.row.others.fill(0);
-    let row = |y: usize| (image.row(y), mask.row(y));
+    let row = |y: usize| MaskedRow { image: image.padded_row(y), mask: mask.padded_row(y) };
+    let no_mask = std::mem::take(&mut columns.no_mask);
+    // Any image, since nothing of it counts.
+    let nothing = MaskedRow { image: image.padded_row(0), mask: &no_mask };
     for y in 0..half.min(height) {
-        columns.slide(Some(row(y)), None, width);
+        columns.slide(row(y), nothing, width);
     }
     let mut totals = Totals { sum: _mm256_setzero_pd(), positive: 0 };
     for y in 0..height {
-        let entering = (y + half < height).then(|| row(y + half));
-        columns.slide(entering, y.checked_sub(half + 1).map(row), width);
+        let entering = if y + half < height { row(y + half) } else { nothing };
+        let leaving = y.checked_sub(half + 1).map_or(nothing, row);
+        columns.slide(entering, leaving, width);
         count_row(image.row(y), mask.row(y), columns);
         respond_to_counts(columns, &mut totals, responses.padded_row_mut(y), width);
     }
+    columns.no_mask = no_mask;
     let mut sums = [0.0; 4];
     _mm256_storeu_pd(&mut sums, totals.sum);
     ResponseTotals { sum: sums.iter().sum(), positive: totals.positive as usize }
@@ -243,55 +271,64 @@ pub(crate) fn respond(
 fn count_row(image: &[u16], mask: &[u8], columns: &mut ColumnCounts) {
     let ColumnCounts { counts, stride, first: first_sample, weights, window, row, .. } = columns;
     let (stride, window) = (*stride, *window);
-    let width = image.len();
     let mut sums = Sums::zero();
-    let mut stored = [0_u16; SPAN];
+    let mut stored = [[0_u16; SPAN / 2]; 3];
     // The pixel that `sums` belongs to, and the first of its samples.
-    let (mut centre, mut first) = (usize::MAX, 0);
-    for start in (0..width).step_by(8) {
-        if !any_of_eight(mask, start) {
+    let (mut centre, mut first) = (usize::MAX / 2, 0);
+    let results = row.others.iter_mut().zip(&mut row.same).zip(&mut row.weights);
+    let pixels = image.iter().zip(mask).zip(results).enumerate();
+    for (x, ((&sample, &flat), ((others, same), own_weights))) in pixels {
+        if flat == 0 {
             continue;
         }
-        for x in start..(start + 8).min(width) {
-            let index = usize::from(image[x].wrapping_sub(*first_sample));
-            let weights = weights.get(index).copied().unwrap_or(0);
-            if mask[x] == 0 || weights == 0 {
-                continue;
-            }
-            // Columns have `SPAN` more samples before the first.
-            let place = index + SPAN;
-            let is_near = centre <= x && x - centre <= window / 2;
-            if is_near && place >= first + STEPS && place + STEPS < first + SPAN {
-                // The column before the window of the first pixel exists and is zero.
-                while centre < x {
-                    let leaving = (centre + 1) * stride + first;
-                    sums = sums.slide(counts, leaving + window * stride, leaving);
-                    centre += 1;
-                }
-            } else {
-                (centre, first) = (x, place - SPAN / 2);
-                sums = Sums::zero();
-                for column in x + 1..=x + window {
-                    sums = sums.enter(counts, column * stride + first);
-                }
-            }
-            sums.store(&mut stored);
-            let own = place - first;
-            let others = _mm_max_epu16(
-                four(&stored, own + 1),
-                _mm_shufflelo_epi16::<0b00_01_10_11>(four(&stored, own - STEPS)),
-            );
-            row.others[x] = _mm_cvtsi128_si64(others).cast_unsigned();
-            row.same[x] = Four::from(stored[own]) * EACH;
-            row.weights[x] = weights;
+        let index = usize::from(sample.wrapping_sub(*first_sample));
+        let weights = weights.get(index).copied().unwrap_or(0);
+        if weights == 0 {
+            continue;
         }
+        // Columns have `SPAN` more samples before the first.
+        let place = index + SPAN;
+        // Not near if `centre` is beyond all pixels.
+        let is_near = x.wrapping_sub(centre) <= window / 2;
+        if is_near && place.wrapping_sub(first + STEPS) < SPAN - 2 * STEPS {
+            // The column before the window of the first pixel exists and is zero.
+            while centre < x {
+                let leaving = (centre + 1) * stride + first;
+                sums = sums.slide(counts, leaving + window * stride, leaving);
+                centre += 1;
+            }
+        } else {
+            (centre, first) = (x, place - SPAN / 2);
+            sums = Sums::zero();
+            for column in x + 1..=x + window {
+                sums = sums.enter(counts, column * stride + first);
+            }
+        }
+        sums.store(&mut stored);
+        // The sum of the sample `STEPS` below, in the part that has all nine.
+        let lowest = place - first - STEPS;
+        let lowest = lowest + lowest / 8 * 8;
+        let nine = nine(stored.as_flattened(), lowest);
+        let counts =
+            _mm_max_epu16(four(nine, STEPS + 1), _mm_shufflelo_epi16::<0b00_01_10_11>(four(nine, 0)));
+        *others = _mm_cvtsi128_si64(counts).cast_unsigned();
+        *same = Four::from(nine[STEPS]) * EACH;
+        *own_weights = weights;
     }
+}
+
+/// A sample's sum and those of `STEPS` samples on both sides.
+type Nine = [u16; 2 * STEPS + 1];
+
+#[inline(always)]
+fn nine(sums: &[u16], at: usize) -> &Nine {
+    sums[at..].first_chunk().unwrap_or(&[0; 2 * STEPS + 1])
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn four(counts: &[u16; SPAN], at: usize) -> __m128i {
-    _mm_loadu_si64(counts[at..at + 4].first_chunk::<4>().unwrap_or(&[0; 4]))
+fn four(nine: &Nine, at: usize) -> __m128i {
+    _mm_loadu_si64(nine[at..].first_chunk::<4>().unwrap_or(&[0; 4]))
 }
 
 /// Sums of doubles are exact, whatever their order, up to what matters in [`super::super::pool`].
