@@ -1,4 +1,4 @@
-//! Owned handles for libvmaf's C API: the only unsafe code of the workspace.
+//! Owned handles for libvmaf's C API: the only unsafe code of this crate.
 //!
 //! It is sound because of these invariants. What they assume about libvmaf was read in its sources (3.2.0 after `8fc71e30`),
 //! because its headers do not document it:
