@@ -69,6 +69,11 @@ impl Harness {
         Self { directory, controller, client }
     }
 
+    /// The address of the controller's gRPC service.
+    pub(crate) fn controller(&self) -> SocketAddr {
+        self.controller.grpc()
+    }
+
     pub(crate) fn clip(&self, name: &str) -> PathBuf {
         self.directory.path().join("clips").join(name)
     }

@@ -5,6 +5,7 @@ mod broken_node;
 mod crashes;
 mod expected;
 mod harness;
+mod kernels;
 mod labels;
 mod open_request;
 mod outbox;
