@@ -89,11 +89,11 @@ enum Kernel {
 }
 
 impl Kernel {
-    fn new(config: &VifConfig) -> Option<Self> {
+    fn new(config: &VifConfig, table: &LogTable) -> Option<Self> {
         match config.instruction_set {
             InstructionSet::Scalar => Some(Self::Scalar(ScalarVif::new(config.width))),
             #[cfg(target_arch = "x86_64")]
-            set => dispatch::kernel(set).map(Self::Strips),
+            set => dispatch::kernel(set, table).map(Self::Strips),
             #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         }
@@ -115,11 +115,12 @@ impl Vif {
         if !(1.0..=100.0).contains(&limit) {
             return Err(VifError::GainLimit { limit });
         }
-        let kernel = Kernel::new(config).ok_or(VifError::Unavailable(instruction_set))?;
+        let table = LogTable::new();
+        let kernel = Kernel::new(config, &table).ok_or(VifError::Unavailable(instruction_set))?;
         Ok(Self {
             config: *config,
             limit: GainLimit(limit),
-            table: LogTable::new(),
+            table,
             halved: [1, 2, 3].map(|scale| Halved::new(width >> scale, height >> scale)),
             kernel,
             sums: [VifSums::default(); SCALES],

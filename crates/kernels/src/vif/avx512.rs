@@ -14,13 +14,13 @@ use std::array;
 
 use super::VifSums;
 use super::filter::{MAX_PAIRS, SCALES, pairs, reach_in_pairs};
-use super::log_table::LogTable;
+use super::log_table::LogPolynomials;
 use super::pictures::{Halved, Pair};
 use super::statistic::GainLimit;
 use super::strip::{RowReader, Strip};
 use crate::Sample;
 use filter::{Weights, weights};
-use logarithm::LogAccumulator;
+use logarithm::{LogAccumulator, Logarithm};
 
 /// Columns of a block.
 const BLOCK: usize = 32;
@@ -60,6 +60,7 @@ pub(super) struct Avx512Strips {
 #[derive(Debug)]
 struct Buffers {
     weights: [Box<Weights>; SCALES],
+    logarithm: Logarithm,
     /// Of the two rows of a pair.
     rows: [Rows; 2],
     /// Means for the next scale.
@@ -69,10 +70,11 @@ struct Buffers {
 
 impl Avx512Strips {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) fn new() -> Self {
+    pub(super) fn new(polynomials: &LogPolynomials) -> Self {
         let zero = _mm512_setzero_si512();
         let buffers = Buffers {
             weights: [weights(0), weights(1), weights(2), weights(3)],
+            logarithm: Logarithm::new(polynomials),
             rows: [[[[0; BLOCK]; BLOCKS + 1]; OF_WORDS]; 2],
             means: [[[0; BLOCK]; BLOCKS + 1]; 2],
             variances: [[[zero; 3]; 2]; BLOCKS],
@@ -89,7 +91,6 @@ impl Avx512Strips {
         &mut self,
         pair: &Pair<'_, u8>,
         halved: &mut Halved,
-        table: &LogTable,
         limit: GainLimit,
     ) -> VifSums {
         let Self { byte_pairs, buffers, .. } = self;
@@ -97,7 +98,7 @@ impl Avx512Strips {
         let fill = |strip: &Strip, at: isize, rows: &mut RowPair<OF_BYTES>| {
             interleave::bytes(read.rows(strip, at), strip.read_columns().div_ceil(BLOCK), rows);
         };
-        buffers.measure::<0, OF_BYTES>(pair, byte_pairs, fill, Some(halved), table, limit)
+        buffers.measure::<0, OF_BYTES>(pair, byte_pairs, fill, Some(halved), limit)
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
@@ -106,7 +107,6 @@ impl Avx512Strips {
         scale: usize,
         pair: &Pair<'_, u16>,
         halved: Option<&mut Halved>,
-        table: &LogTable,
         limit: GainLimit,
     ) -> VifSums {
         let Self { word_pairs, buffers, .. } = self;
@@ -115,10 +115,10 @@ impl Avx512Strips {
             interleave::words(read.rows(strip, at), pair.shift, strip.read_columns().div_ceil(BLOCK), rows);
         };
         match scale {
-            0 => buffers.measure::<0, OF_WORDS>(pair, word_pairs, fill, halved, table, limit),
-            1 => buffers.measure::<1, OF_WORDS>(pair, word_pairs, fill, halved, table, limit),
-            2 => buffers.measure::<2, OF_WORDS>(pair, word_pairs, fill, halved, table, limit),
-            _ => buffers.measure::<3, OF_WORDS>(pair, word_pairs, fill, halved, table, limit),
+            0 => buffers.measure::<0, OF_WORDS>(pair, word_pairs, fill, halved, limit),
+            1 => buffers.measure::<1, OF_WORDS>(pair, word_pairs, fill, halved, limit),
+            2 => buffers.measure::<2, OF_WORDS>(pair, word_pairs, fill, halved, limit),
+            _ => buffers.measure::<3, OF_WORDS>(pair, word_pairs, fill, halved, limit),
         }
     }
 }
@@ -132,12 +132,11 @@ impl Buffers {
         row_pairs: &mut [RowPair<QUANTITIES>],
         mut fill: impl FnMut(&Strip, isize, &mut RowPair<QUANTITIES>),
         mut halved: Option<&mut Halved>,
-        table: &LogTable,
         limit: GainLimit,
     ) -> VifSums {
         let (pairs, reach) = (const { pairs(SCALE) }, const { reach_in_pairs(SCALE) });
         let ring = &mut row_pairs[..pairs];
-        let Self { weights, rows, means, variances } = self;
+        let Self { weights, logarithm, rows, means, variances } = self;
         let (weights, next_weights) = (&weights[SCALE], &weights[(SCALE + 1) % SCALES]);
         let mut sums = VifSums::default();
         for strip in Strip::all(SCALE, pair.width(), COLUMNS) {
@@ -158,7 +157,7 @@ impl Buffers {
                 );
                 for rows in rows.iter().take(pair.height() - 2 * middle) {
                     moments::variances::<SCALE>(weights, rows, &strip, variances);
-                    accumulator.add(&variances[..strip.columns.div_ceil(BLOCK)], table);
+                    accumulator.add(&variances[..strip.columns.div_ceil(BLOCK)], logarithm);
                 }
                 if let Some(halved) = halved.as_deref_mut()
                     && middle < halved.height

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use super::VifSums;
 use super::avx2::Avx2Strips;
 use super::avx512::Avx512Strips;
-use super::log_table::LogTable;
+use super::log_table::{LogPolynomials, LogTable};
 use super::pictures::{Halved, Pair};
 use super::statistic::GainLimit;
 use crate::InstructionSet;
@@ -33,17 +33,17 @@ pub(super) trait StripKernel: Debug + Send {
 }
 
 /// The kernel for an instruction set, if there is one and the CPU has it.
-pub(super) fn kernel(set: InstructionSet) -> Option<Box<dyn StripKernel>> {
-    if !set.is_available() {
+pub(super) fn kernel(set: InstructionSet, table: &LogTable) -> Option<Box<dyn StripKernel>> {
+    if set == InstructionSet::Scalar || !set.is_available() {
         return None;
     }
-    match set {
-        InstructionSet::Scalar => None,
-        // SAFETY: the CPU has the instruction set.
-        InstructionSet::Avx2 => Some(Box::new(Avx2Kernel(unsafe { Avx2Strips::new() }))),
-        // SAFETY: the CPU has the instruction set.
-        InstructionSet::Avx512 => Some(Box::new(Avx512Kernel(unsafe { Avx512Strips::new() }))),
-    }
+    let polynomials = if set == InstructionSet::Avx512 { LogPolynomials::new(table) } else { None };
+    Some(match polynomials {
+        // SAFETY: the CPU has AVX-512 with VNNI.
+        Some(polynomials) => Box::new(Avx512Kernel(unsafe { Avx512Strips::new(&polynomials) })),
+        // SAFETY: the CPU has AVX2, as every one with AVX-512 has.
+        None => Box::new(Avx2Kernel(unsafe { Avx2Strips::new() })),
+    })
 }
 
 /// A value exists only on a CPU that has AVX2.
@@ -84,11 +84,11 @@ impl StripKernel for Avx512Kernel {
         &mut self,
         pair: &Pair<'_, u8>,
         halved: &mut Halved,
-        table: &LogTable,
+        _table: &LogTable,
         limit: GainLimit,
     ) -> VifSums {
         // SAFETY: the CPU has AVX-512 with VNNI.
-        unsafe { self.0.measure_bytes(pair, halved, table, limit) }
+        unsafe { self.0.measure_bytes(pair, halved, limit) }
     }
 
     fn measure_words(
@@ -96,10 +96,10 @@ impl StripKernel for Avx512Kernel {
         scale: usize,
         pair: &Pair<'_, u16>,
         halved: Option<&mut Halved>,
-        table: &LogTable,
+        _table: &LogTable,
         limit: GainLimit,
     ) -> VifSums {
         // SAFETY: the CPU has AVX-512 with VNNI.
-        unsafe { self.0.measure_words(scale, pair, halved, table, limit) }
+        unsafe { self.0.measure_words(scale, pair, halved, limit) }
     }
 }

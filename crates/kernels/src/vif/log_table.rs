@@ -49,9 +49,70 @@ impl LogTable {
     }
 }
 
+/// Segments of mantissas, each with a polynomial of its own.
+pub(super) const SEGMENTS: usize = 32;
+
+/// Mantissas of a segment.
+const SEGMENT: u16 = 1 << 10;
+
+/// Polynomials of the third degree whose integer parts are the table's entries.
+#[derive(Debug)]
+pub(super) struct LogPolynomials {
+    /// From the constant on, for each segment. At the `t`th mantissa of segment `s`, the integer part of the value is what the
+    /// entry is more than `15 * 2048 + 64 s`.
+    pub coefficients: [[f32; SEGMENTS]; 4],
+}
+
+impl LogPolynomials {
+    /// None if rounding keeps the polynomials from some entry.
+    pub(super) fn new(table: &LogTable) -> Option<Self> {
+        let mut coefficients = [[0.0; SEGMENTS]; 4];
+        let [constants, ones, twos, threes] = &mut coefficients;
+        let places = constants.iter_mut().zip(ones).zip(twos.iter_mut().zip(threes)).enumerate();
+        for (segment, ((constant, one), (two, three))) in places {
+            [*constant, *one, *two, *three] = Self::fit(table, segment)?;
+        }
+        Some(Self { coefficients })
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "coefficients are rounded")]
+    fn fit(table: &LogTable, segment: usize) -> Option<[f32; 4]> {
+        let first = (1 << 15) + u16::try_from(segment).ok()? * SEGMENT;
+        let wanted = |t: u16| {
+            let linear = 15 * 2048 + 64 * segment;
+            let entry = usize::from(table.entries[usize::from(first + t)]);
+            f32::from(u16::try_from(entry.saturating_sub(linear)).unwrap_or(u16::MAX))
+        };
+        // The Taylor series around the middle, with the term of the fourth degree replaced by the nearest one of the second.
+        let half = f64::from(SEGMENT / 2);
+        let middle = f64::from(first) + half;
+        let scale = 2048.0 / std::f64::consts::LN_2;
+        let (one, three) = (scale / middle, scale / (3.0 * middle.powi(3)));
+        let two = -scale / (2.0 * middle.powi(2)) - scale / (4.0 * middle.powi(4)) * half.powi(2);
+        // The same as a polynomial of the distance from the first mantissa.
+        let one = one - 2.0 * two * half + 3.0 * three * half.powi(2);
+        let two = two - 3.0 * three * half;
+        let [one, two, three] = [one, two, three].map(|coefficient| coefficient as f32);
+        let rest = |t: f32| t.mul_add(three, two).mul_add(t, one);
+        // The constants that lead to the right integers are an interval. Its middle is safest from rounding.
+        let (mut low, mut high) = (f64::MIN, f64::MAX);
+        for t in 0..SEGMENT {
+            let value = f64::from(rest(f32::from(t))) * f64::from(t);
+            low = low.max(f64::from(wanted(t)) - value);
+            high = high.min(f64::from(wanted(t)) + 1.0 - value);
+        }
+        let constant = f64::midpoint(low, high) as f32;
+        let is_exact = |t: u16| {
+            let value = rest(f32::from(t)).mul_add(f32::from(t), constant);
+            (wanted(t)..wanted(t) + 1.0).contains(&value)
+        };
+        (0..SEGMENT).all(is_exact).then_some([constant, one, two, three])
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::LogTable;
+    use super::{LogPolynomials, LogTable};
 
     #[test]
     fn corrections_make_logarithms_of_floating_point_numbers() {
@@ -65,5 +126,17 @@ mod tests {
                 assert_eq!(sum, table.log(value), "{value}");
             }
         }
+    }
+
+    #[test]
+    fn polynomials_reach_all_entries_of_this_c_library() {
+        assert!(LogPolynomials::new(&LogTable::new()).is_some());
+    }
+
+    #[test]
+    fn a_table_without_polynomials_is_refused() {
+        let mut table = LogTable::new();
+        table.entries[40000] += 1;
+        assert!(LogPolynomials::new(&table).is_none());
     }
 }

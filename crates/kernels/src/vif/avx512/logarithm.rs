@@ -1,20 +1,21 @@
 //! From variances to sums.
 
 use std::arch::x86_64::{
-    __m256i, __m512d, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_ZERO, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_add_pd, _mm512_and_si512, _mm512_castpd_ps, _mm512_castps_si512, _mm512_castsi512_si256,
-    _mm512_cmpge_epi32_mask, _mm512_cvtepi32_pd, _mm512_div_pd, _mm512_extracti64x4_epi64,
+    __m256i, __m512, __m512d, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_ZERO, _mm512_add_epi32,
+    _mm512_add_epi64, _mm512_add_pd, _mm512_and_si512, _mm512_castpd_ps, _mm512_castps_si512,
+    _mm512_castsi512_si256, _mm512_cmpge_epi32_mask, _mm512_cvtepi32_pd, _mm512_cvtepi32_ps,
+    _mm512_cvttps_epi32, _mm512_div_pd, _mm512_extracti64x4_epi64, _mm512_fmadd_ps,
     _mm512_mask_cmpgt_epi32_mask, _mm512_maskz_mov_epi32, _mm512_max_pd, _mm512_min_pd, _mm512_mul_pd,
-    _mm512_or_si512, _mm512_roundscale_pd, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_pd,
-    _mm512_setzero_pd, _mm512_setzero_si512, _mm512_shuffle_ps, _mm512_srli_epi32, _mm512_srli_epi64,
-    _mm512_sub_epi32, _mm512_sub_pd,
+    _mm512_permutex2var_ps, _mm512_roundscale_pd, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_pd,
+    _mm512_setzero_pd, _mm512_setzero_si512, _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_srli_epi32,
+    _mm512_srli_epi64, _mm512_sub_epi32, _mm512_sub_pd,
 };
 
-use safe_unaligned_simd::x86_64::_mm512_storeu_si512;
+use safe_unaligned_simd::x86_64::{_mm512_loadu_ps, _mm512_storeu_si512};
 
-use super::{BLOCKS, Variances};
+use super::Variances;
 use crate::vif::VifSums;
-use crate::vif::log_table::LogTable;
+use crate::vif::log_table::LogPolynomials;
 use crate::vif::statistic::{EPSILON, GainLimit, NOISE};
 use crate::vif::strip::LogSums;
 
@@ -24,41 +25,31 @@ pub(super) struct LogAccumulator {
     sums: LogSums,
     /// Of 64 bits.
     non_log: __m512i,
-    /// Of signal and noise, noise, and the reference, for each vector of a row that takes logarithms.
-    mantissas: [[Mantissas; 3]; 2 * BLOCKS],
 }
-
-/// Mantissas of 16 samples, in the lower words.
-type Mantissas = [u32; 16];
 
 impl LogAccumulator {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
     pub(super) fn new(limit: GainLimit) -> Self {
-        Self {
-            limit: _mm512_set1_pd(limit.0),
-            sums: LogSums::default(),
-            non_log: _mm512_setzero_si512(),
-            mantissas: [[[0; 16]; 3]; 2 * BLOCKS],
-        }
+        Self { limit: _mm512_set1_pd(limit.0), sums: LogSums::default(), non_log: _mm512_setzero_si512() }
     }
 
-    /// Adds a row of a strip. Mantissas are looked up after all of them are known: the processor then does not wait for the
-    /// divisions.
+    /// Adds a row of a strip.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) fn add(&mut self, row: &[[Variances; 2]], table: &LogTable) {
+    pub(super) fn add(&mut self, row: &[[Variances; 2]], logarithm: &Logarithm) {
         let zero = _mm512_setzero_si512();
-        let (mut non_log_sum, mut log_samples, mut num, mut den) = (self.non_log, 0, zero, zero);
-        let mut filled = 0;
+        let (mut non_log_sum, mut num, mut den) = (self.non_log, zero, zero);
+        let (mut log_samples, mut vectors) = (0, 0);
         for &[reference, distorted, covariance] in row.as_flattened() {
             let is_log = _mm512_cmpge_epi32_mask(reference, _mm512_set1_epi32(NOISE));
             let non_log = _mm512_maskz_mov_epi32(!is_log, distorted);
             let even = _mm512_and_si512(non_log, _mm512_set1_epi64(u32::MAX.into()));
             non_log_sum =
                 _mm512_add_epi64(non_log_sum, _mm512_add_epi64(even, _mm512_srli_epi64::<32>(non_log)));
-            log_samples += is_log.count_ones();
             if is_log == 0 {
                 continue;
             }
+            log_samples += is_log.count_ones();
+            vectors += 1;
             // Lanes without logarithm get the logarithms of a reference without variance, which add up to zero.
             let reference = _mm512_maskz_mov_epi32(is_log, reference);
             let positive = _mm512_mask_cmpgt_epi32_mask(is_log, covariance, zero);
@@ -68,32 +59,17 @@ impl LogAccumulator {
                 Arguments::new(low_half(reference), low_half(distorted), low_half(covariance), self.limit);
             let high =
                 Arguments::new(high_half(reference), high_half(distorted), high_half(covariance), self.limit);
-            let all = merge(low.all, high.all);
-            let noise = merge(low.noise, high.noise);
-            let reference = merge(low.reference, high.reference);
-            num = _mm512_add_epi32(num, _mm512_sub_epi32(linear(all), linear(noise)));
-            den = _mm512_add_epi32(den, linear(reference));
-            if let Some([all_mantissas, noise_mantissas, reference_mantissas]) =
-                self.mantissas.get_mut(filled)
-            {
-                _mm512_storeu_si512(all_mantissas, mantissa(all));
-                _mm512_storeu_si512(noise_mantissas, mantissa(noise));
-                _mm512_storeu_si512(reference_mantissas, mantissa(reference));
-            }
-            filled += 1;
+            let all = logarithm.of(merge(low.all, high.all));
+            let noise = logarithm.of(merge(low.noise, high.noise));
+            let reference = logarithm.of(merge(low.reference, high.reference));
+            num = _mm512_add_epi32(num, _mm512_sub_epi32(all, noise));
+            den = _mm512_add_epi32(den, reference);
         }
         self.non_log = non_log_sum;
         self.sums.log_samples += i64::from(log_samples);
+        self.sums.logs += 16 * vectors;
         self.sums.num += total(num);
         self.sums.den += total(den);
-        self.sums.logs += 16 * i64::try_from(filled).unwrap_or(0);
-        let (mut num, mut den) = (0, 0);
-        for [all, noise, reference] in self.mantissas.iter().take(filled) {
-            num += corrections(all, table) - corrections(noise, table);
-            den += corrections(reference, table);
-        }
-        self.sums.num += i64::from(num);
-        self.sums.den += i64::from(den);
     }
 
     /// The sums of a strip of `samples` samples.
@@ -104,6 +80,44 @@ impl LogAccumulator {
         self.sums.num_non_log = parts.iter().sum();
         self.sums.sums(samples)
     }
+}
+
+/// Polynomials, from the constant coefficient on: those of the first 16 segments and of the others.
+#[derive(Debug)]
+pub(super) struct Logarithm([[__m512; 2]; 4]);
+
+impl Logarithm {
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(super) fn new(polynomials: &LogPolynomials) -> Self {
+        let mut vectors = [[_mm512_castpd_ps(_mm512_setzero_pd()); 2]; 4];
+        for (vectors, coefficients) in vectors.iter_mut().zip(&polynomials.coefficients) {
+            for (vector, coefficients) in vectors.iter_mut().zip(coefficients.as_chunks().0) {
+                *vector = _mm512_loadu_ps(coefficients);
+            }
+        }
+        Self(vectors)
+    }
+
+    /// 2048 times the logarithm, with the exponent's bias, of a number's upper half.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    #[inline]
+    fn of(&self, upper: __m512i) -> __m512i {
+        let [zero, one, two, three] = self.0;
+        // The exponent, and the segment in the lowest 5 bits: only these select a polynomial.
+        let segment = _mm512_srli_epi32::<15>(upper);
+        let place = _mm512_and_si512(_mm512_srli_epi32::<5>(upper), _mm512_set1_epi32(1023));
+        let place = _mm512_cvtepi32_ps(place);
+        let value = _mm512_fmadd_ps(select(three, segment), place, select(two, segment));
+        let value = _mm512_fmadd_ps(value, place, select(one, segment));
+        let value = _mm512_fmadd_ps(value, place, select(zero, segment));
+        _mm512_add_epi32(_mm512_slli_epi32::<6>(segment), _mm512_cvttps_epi32(value))
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn select(coefficients: [__m512; 2], segment: __m512i) -> __m512 {
+    _mm512_permutex2var_ps(coefficients[0], segment, coefficients[1])
 }
 
 /// What logarithms are taken of: signal with noise, noise, and the reference with noise. They are integers.
@@ -148,27 +162,6 @@ fn high_half(lanes: __m512i) -> __m256i {
 #[inline]
 fn merge(low: __m512d, high: __m512d) -> __m512i {
     _mm512_castps_si512(_mm512_shuffle_ps::<0b1101_1101>(_mm512_castpd_ps(low), _mm512_castpd_ps(high)))
-}
-
-/// A logarithm without its correction: the exponent and 11 bits of the mantissa.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-#[inline]
-fn linear(upper: __m512i) -> __m512i {
-    _mm512_srli_epi32::<9>(upper)
-}
-
-/// 15 bits of the mantissa after its leading one in the lower words.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-#[inline]
-fn mantissa(upper: __m512i) -> __m512i {
-    _mm512_or_si512(_mm512_srli_epi32::<5>(upper), _mm512_set1_epi32(1 << 15))
-}
-
-#[inline]
-fn corrections(mantissas: &Mantissas, table: &LogTable) -> i32 {
-    #[allow(clippy::cast_possible_truncation, reason = "only lower words count")]
-    let correction = |mantissa: &u32| i32::from(table.correction(*mantissa as u16));
-    mantissas.iter().map(correction).sum()
 }
 
 /// The sum of lanes of 32 bits.
