@@ -2,7 +2,8 @@
 //!
 //! libvmaf's time is that of reading a pair of pictures, which are allocated and filled before.
 
-#![allow(unsafe_code, dead_code)]
+#![allow(unsafe_code, clippy::unwrap_used)]
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
 #[path = "../tests/support/content.rs"]
 mod content;

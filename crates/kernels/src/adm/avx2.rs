@@ -1,5 +1,8 @@
 //! The kernels for AVX2.
 
+// Intrinsics are imported as a whole, and rows and taps are named by letters.
+#![allow(clippy::wildcard_imports, clippy::many_single_char_names)]
+
 mod contrast;
 mod cubes;
 mod decouple;

@@ -51,10 +51,10 @@ impl Axis {
             axis
         });
         for scale in (0..SCALES).rev() {
-            let axis = &mut axes[scale];
-            let computed = axis.computed.clone();
-            axis.read = (2 * computed.start).saturating_sub(1)..(2 * computed.end + 1).min(axis.source);
-            let read = axis.read.clone();
+            let coarser = &mut axes[scale];
+            let computed = coarser.computed.clone();
+            coarser.read = (2 * computed.start).saturating_sub(1)..(2 * computed.end + 1).min(coarser.source);
+            let read = coarser.read.clone();
             if let Some(finer) = scale.checked_sub(1).map(|finer| &mut axes[finer]) {
                 finer.computed = finer.computed.start.min(read.start)..finer.computed.end.max(read.end);
             }

@@ -1,5 +1,8 @@
 //! The specification of every kernel: one row at a time, one coefficient after the other.
 
+// Several rows are read and written at the same column.
+#![allow(clippy::needless_range_loop, clippy::needless_pass_by_value)]
+
 mod contrast;
 mod cubes;
 mod decouple;

@@ -1,5 +1,7 @@
 //! Kernels of instruction sets against the specification, on intermediate values and on the integer sums of whole pictures.
 
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Of small random numbers.
+
 use super::kernels::{Coefficient, Source, padded};
 use super::shifts::ScaleShifts;
 use super::*;

@@ -4,13 +4,16 @@
 //! Blurred differences need 17 bits only where nearly the whole range changes: they are stored in 16 bits with saturation, and a
 //! row that may have saturated is done again in scalar code.
 
+// Intrinsics are imported as a whole, and rows are named by letters.
+#![allow(clippy::wildcard_imports, clippy::many_single_char_names)]
+
 use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm_loadu_si128, _mm256_loadu_si256, _mm256_storeu_si256};
 
 use super::FILTER;
 
-/// Zeroes before the first column of a row of differences and of a blurred row; two of them are mirrored samples.
+/// Mirrored samples before the first column of a blurred row, and behind the last one.
 pub(super) const LEAD: usize = 2;
 
 /// Samples in one vector of differences.

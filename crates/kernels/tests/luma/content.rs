@@ -1,5 +1,8 @@
 //! Pictures that reach all branches and extremes.
 
+#![allow(dead_code)] // Each test uses a part.
+#![allow(clippy::cast_possible_wrap)] // Of small random numbers.
+
 use super::libvmaf::Luma;
 
 /// Kinds of pictures.
