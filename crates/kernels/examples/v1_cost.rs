@@ -69,21 +69,21 @@ fn report(
     let mut times = [f64::MAX; 4];
     // All take turns, so that what else the machine does meets all alike.
     for _ in 0..ROUNDS {
-        let contexts = [(Some(extractor), Limit::None), (Some(extractor), Limit::Avx2), (None, Limit::None)];
-        for (least, (extractor, limit)) in times.iter_mut().zip(contexts) {
-            let mut context = match extractor {
+        let runs = [(Some(extractor), Limit::None), (Some(extractor), Limit::Avx2), (None, Limit::None)];
+        for (least, (extractor, limit)) in times.iter_mut().zip(runs) {
+            let mut run = match extractor {
                 Some(extractor) => Context::new(extractor.name, extractor.options, limit),
                 None => Context::without_extractor(limit),
             };
             for index in 0..PICTURES {
                 let pictures = Context::allocate(reference, distorted);
-                let time = cpu_milliseconds(|| context.read_allocated(pictures, index));
+                let time = cpu_milliseconds(|| run.read_allocated(pictures, index));
                 // The first picture initializes the extractor.
                 if index > 0 {
                     *least = least.min(time);
                 }
             }
-            context.finish();
+            run.finish();
         }
         for _ in 1..PICTURES {
             times[3] = times[3].min(cpu_milliseconds(&mut ours));

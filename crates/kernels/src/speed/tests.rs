@@ -47,7 +47,8 @@ fn blocks_are_as_specified(
         let Dimensions { width, height, .. } = dimensions;
         let mut random = Random::new(index);
         let mut sample = |at: usize| {
-            u8::try_from((at % width / 9 + at / width / 7) % 90).unwrap() + random.sample(60) as u8
+            let surface = u16::try_from((at % width / 9 + at / width / 7) % 90).unwrap();
+            u8::try_from(surface + random.sample(60)).unwrap()
         };
         let samples: Vec<u8> = (0..width * height).map(&mut sample).collect();
         let plane = Plane::new(&samples, width, width, height).unwrap();

@@ -275,6 +275,8 @@ fn count_row(image: &[u16], mask: &[u8], columns: &mut ColumnCounts) {
     let mut stored = [[0_u16; SPAN / 2]; 3];
     // The pixel that `sums` belongs to, and the first of its samples.
     let (mut centre, mut first) = (usize::MAX / 2, 0);
+    // Where the first column of its window leaves, and how far behind the next one enters.
+    let (mut leaving, window_length) = (0, window * stride);
     let results = row.others.iter_mut().zip(&mut row.same).zip(&mut row.weights);
     let pixels = image.iter().zip(mask).zip(results).enumerate();
     for (x, ((&sample, &flat), ((others, same), own_weights))) in pixels {
@@ -291,14 +293,15 @@ fn count_row(image: &[u16], mask: &[u8], columns: &mut ColumnCounts) {
         // Not near if `centre` is beyond all pixels.
         let is_near = x.wrapping_sub(centre) <= window / 2;
         if is_near && place.wrapping_sub(first + STEPS) < SPAN - 2 * STEPS {
-            // The column before the window of the first pixel exists and is zero.
             while centre < x {
-                let leaving = (centre + 1) * stride + first;
-                sums = sums.slide(counts, leaving + window * stride, leaving);
+                sums = sums.slide(counts, leaving + window_length, leaving);
+                leaving += stride;
                 centre += 1;
             }
         } else {
             (centre, first) = (x, place - SPAN / 2);
+            // There is a column before the first, which is zero.
+            leaving = (x + 1) * stride + first;
             sums = Sums::zero();
             for column in x + 1..=x + window {
                 sums = sums.enter(counts, column * stride + first);
