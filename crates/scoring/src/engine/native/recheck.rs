@@ -47,16 +47,9 @@ impl CheckSchedule {
 
     /// Whether the next pair is to be checked.
     pub(super) fn is_due(&mut self) -> bool {
-        match self.pairs_until_check.checked_sub(1) {
-            Some(left) => {
-                self.pairs_until_check = left;
-                false
-            }
-            None => {
-                self.pairs_until_check = PAIRS_PER_CHECK - 1;
-                true
-            }
-        }
+        let left = self.pairs_until_check.checked_sub(1);
+        self.pairs_until_check = left.unwrap_or(PAIRS_PER_CHECK - 1);
+        left.is_none()
     }
 }
 

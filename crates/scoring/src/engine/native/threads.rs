@@ -100,8 +100,8 @@ impl Measurer {
             }
             Self::Threads(threads) => {
                 let pair = Pair { index, reference: reference.clone(), distorted: distorted.clone() };
-                let sent = threads.pairs.as_ref().map(|pairs| pairs.send(pair));
-                if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(NativeError::ThreadGone) }
+                let is_sent = threads.pairs.as_ref().is_some_and(|pairs| pairs.send(pair).is_ok());
+                if is_sent { Ok(()) } else { Err(NativeError::ThreadGone) }
             }
         }
     }
@@ -138,7 +138,7 @@ impl MeasuringThreads {
     fn stop(&mut self) -> bool {
         self.pairs = None;
         // A thread that panicked has printed why.
-        self.threads.drain(..).map(|thread| thread.join().is_ok()).fold(true, |all, this| all && this)
+        self.threads.drain(..).filter_map(|thread| thread.join().err()).count() == 0
     }
 }
 
