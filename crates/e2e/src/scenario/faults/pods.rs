@@ -1,6 +1,6 @@
 //! The Pods of a release.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, ResourceExt as _};
@@ -53,14 +53,16 @@ impl<'a> ReleasePods<'a> {
         Ok(wait::until(STEP_TIMEOUT, &what, all_ready).await?)
     }
 
-    /// The address of a Pod of a role; `which` is taken modulo their number.
+    /// The address of a Pod of a role, as soon as one has any; `which` is taken modulo their number.
     pub(super) async fn address(&self, role: Role, which: usize) -> Result<String> {
-        let pods = self.live(role).await?;
-        let addresses: Vec<_> = pods.iter().filter_map(|pod| pod.status.as_ref()?.pod_ip.clone()).collect();
-        let chosen = which.checked_rem(addresses.len()).and_then(|index| addresses.get(index));
-        chosen
-            .cloned()
-            .with_context(|| format!("there is no Pod of role {} with an address", role.component()))
+        let address = async || {
+            let pods = self.live(role).await.ok()?;
+            let mut addresses: Vec<_> =
+                pods.into_iter().filter_map(|pod| pod.status.and_then(|status| status.pod_ip)).collect();
+            which.checked_rem(addresses.len()).map(|index| addresses.swap_remove(index))
+        };
+        let what = format!("a Pod of role {} to have an address", role.component());
+        Ok(wait::until(STEP_TIMEOUT, &what, address).await?)
     }
 
     /// The logs of all Pods of a role.
