@@ -70,6 +70,8 @@ async fn start(mut args: UpArgs, tasks: &mut TaskSet) -> Result<(), BoxError> {
     let channel = ChannelArgs {
         controller_tls: false,
         controller_ca_file: None,
+        controller_cert_file: None,
+        controller_key_file: None,
         controller_server_name: None,
         controller_token_file: Some(token_file.clone()),
         controller_token: None,

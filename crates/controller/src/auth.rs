@@ -20,6 +20,7 @@
 mod args;
 mod authenticator;
 mod bearer;
+pub(crate) mod certificates;
 mod claims;
 mod clocks;
 mod config_file;
@@ -44,6 +45,7 @@ mod token_cache;
 
 pub use self::args::{Access, AuthArgs, AuthError};
 pub use self::authenticator::Authenticator;
+pub use self::certificates::CertificatePolicy;
 pub use self::clocks::Clocks;
 pub use self::metrics::{AuthMetrics, KeyFetchResult};
 pub use self::outcome::AuthOutcome;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use vmafx_kit::health::{Readiness, ServingSignal};
 use vmafx_kit::serve::LimitMetrics;
 use vmafx_kit::tasks::{BoxError, TaskSet};
+use vmafx_kit::tls::CertificateMetrics;
 use vmafx_queue::clock::{Clock, SystemClock};
 use vmafx_queue::sqlite::BackupSummary;
 
@@ -73,6 +74,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
     let metrics = &mut pages.common;
     let calls = CallMetrics::new(metrics);
     let limits = LimitMetrics::new(metrics);
+    let certificates = CertificateMetrics::new(metrics);
     let access = settings.auth.open(&settings.roots, Clocks::system(), AuthMetrics::new(metrics)).await?;
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::default());
@@ -118,6 +120,7 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         gauges,
         calls,
         limits,
+        certificates,
         audit: AuditLog::default(),
         clock,
     };

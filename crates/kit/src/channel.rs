@@ -11,11 +11,12 @@
 //!   sent to the server, which can then stop working for a caller that has given up.
 //!   A streaming response may never end: a request made by [`streaming`] is timed until its headers arrive, and
 //!   keep-alive pings detect that the peer is gone.
-//! * **Files are read again**: the token for each call, the certificate authorities for each connection, because the
-//!   kubelet replaces them at run time. An expired token
+//! * **Files are read again**: the token for each call, the certificate authorities and the client's certificate for each
+//!   connection, because the kubelet replaces them at run time. An expired token
 //!   is not sent: the error names the file and the time, which the server's "unauthenticated" would not.
-//! * **Errors name the address**, and errors about certificates name the CA file.
+//! * **Errors name the address**, and errors about certificates name their file.
 
+mod alert;
 mod args;
 mod authorities;
 mod connections;

@@ -327,6 +327,15 @@ async fn a_stream_that_ends_because_the_server_stops_serving_moves_the_next_call
     "VMAFX_CONTROLLER_CA_FILE is set, but VMAFX_CONTROLLER_TLS=true is not: either set \
      VMAFX_CONTROLLER_TLS=true or remove VMAFX_CONTROLLER_CA_FILE"
 )]
+#[case::certificate_without_tls(
+    &[("VMAFX_CONTROLLER_CERT_FILE", "tls.crt"), ("VMAFX_CONTROLLER_KEY_FILE", "tls.key")],
+    "VMAFX_CONTROLLER_CERT_FILE is set, but VMAFX_CONTROLLER_TLS=true is not: either set \
+     VMAFX_CONTROLLER_TLS=true or remove VMAFX_CONTROLLER_CERT_FILE"
+)]
+#[case::certificate_without_key(
+    &[("VMAFX_CONTROLLER_TLS", "true"), ("VMAFX_CONTROLLER_CERT_FILE", "tls.crt")],
+    "not set: VMAFX_CONTROLLER_KEY_FILE (needed by VMAFX_CONTROLLER_TLS=true)"
+)]
 #[case::no_time(
     &[("VMAFX_CONTROLLER_RPC_TIMEOUT", "0")],
     "VMAFX_CONTROLLER_RPC_TIMEOUT cannot be \"0s\": every call would fail; use a timeout such as 10s"

@@ -6,7 +6,7 @@ mod grpc;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::{Stream, StreamExt};
 use grpc::{Pki, call, open_stream};
@@ -16,12 +16,15 @@ use tonic::Code;
 use vmafx_kit::channel::{ChannelArgs, GrpcChannel, streaming};
 use vmafx_kit::config::{Environment, parse};
 use vmafx_kit::health::ServingSignal;
+use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{
     ConnectionAge, ConnectionLimits, GrpcLifetimes, GrpcLimits, LimitMetrics, ServerConnection, incoming,
     serve_grpc,
 };
 use vmafx_kit::tasks::Shutdown;
-use vmafx_kit::tls::{ServerTls, TlsFiles, TlsVariables};
+use vmafx_kit::tls::{
+    AuthoritiesFile, CertificateMetrics, CertificatePurpose, ServerTls, TlsFiles, TlsVariables,
+};
 
 #[derive(Debug, clap::Parser)]
 struct Args {
@@ -167,6 +170,109 @@ async fn an_authority_replaced_on_disk_is_used_by_the_next_connection() {
     std::fs::copy(&new.ca_file, &next).unwrap();
     std::fs::rename(&next, &ca).unwrap();
     listener.echo().await;
+}
+
+/// A server and a client that verify each other, with certificates that expire at these times.
+struct MutualTls {
+    directory: tempfile::TempDir,
+    tls: ServerTls,
+}
+
+impl MutualTls {
+    async fn new(server: SystemTime, client: SystemTime) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, end) in [("server", server), ("client", client)] {
+            let pki = Pki::until(name, "localhost", Some(end));
+            let [ca, cert, key] =
+                ["ca", "cert", "key"].map(|part| directory.path().join(format!("{name}.{part}")));
+            std::fs::copy(&pki.ca_file, ca).unwrap();
+            pki.write_pair(&cert, &key);
+        }
+        let file = |name: &str| directory.path().join(name);
+        let variables = TlsVariables { switch: "T_TLS=true", cert: "T_CERT", key: "T_KEY" };
+        let files = TlsFiles { cert: file("server.cert"), key: file("server.key"), variables };
+        let clients = AuthoritiesFile::open(file("client.ca"), "T_CA").unwrap();
+        let tls = ServerTls::open_verifying(files, Some(clients), &["h2"]).await.unwrap();
+        Self { directory, tls }
+    }
+
+    async fn listener(&self, age: ConnectionAge) -> Listener {
+        let file = |name: &str| self.directory.path().join(name).display().to_string();
+        let [ca, cert, key] = ["server.ca", "client.cert", "client.key"].map(file);
+        let client = [
+            ("VMAFX_CONTROLLER_TLS", "true"),
+            ("VMAFX_CONTROLLER_CA_FILE", &ca),
+            ("VMAFX_CONTROLLER_CERT_FILE", &cert),
+            ("VMAFX_CONTROLLER_KEY_FILE", &key),
+            ("VMAFX_CONTROLLER_SERVER_NAME", "localhost"),
+        ];
+        Listener::with(age, Some(self.tls.clone()), &client).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_gets_a_new_connection_when_its_certificate_expires() {
+    let now = SystemTime::now();
+    let mutual = MutualTls::new(now + HOUR * 24, now + HOUR).await;
+    let listener = mutual.listener(ConnectionAge::default()).await;
+    listener.echo().await;
+    tokio::time::sleep(HOUR.mul_f64(0.9)).await;
+    listener.echo().await;
+    assert_eq!(listener.connections(), 1);
+    tokio::time::sleep(HOUR.mul_f64(0.2)).await;
+    listener.echo().await;
+    assert_eq!(listener.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_client_certificate_replaced_on_disk_is_presented_by_the_next_connection() {
+    let end = SystemTime::now() + HOUR;
+    let mutual = MutualTls::new(end, end).await;
+    // Connections end all the time, because a new certificate counts for new connections.
+    let listener = mutual.listener(ConnectionAge { max: Some(Duration::from_millis(20)), grace: None }).await;
+    listener.echo().await;
+
+    let file = |name: &str| mutual.directory.path().join(name);
+    let next = Pki::new("next", "localhost");
+    std::fs::copy(&next.ca_file, file("next.ca")).unwrap();
+    std::fs::rename(file("next.ca"), file("client.ca")).unwrap();
+    until(|| async {
+        let refused = call(&listener.channel, "Echo", ()).await.err();
+        refused.is_some_and(|status| status.message().contains("it refused the client certificate in"))
+    })
+    .await;
+    next.write_pair(&file("client.cert"), &file("client.key"));
+    until(|| async { call(&listener.channel, "Echo", ()).await.is_ok() }).await;
+}
+
+#[tokio::test]
+async fn the_end_of_each_certificate_and_authority_in_use_is_a_metric() {
+    let (seconds, day) =
+        (|end: SystemTime| end.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs(), HOUR * 24);
+    let now = SystemTime::now();
+    let mutual = MutualTls::new(now + day, now + HOUR).await;
+    let listener = mutual.listener(ConnectionAge::default()).await;
+    let mut metrics = Metrics::new("1");
+    let certificates = CertificateMetrics::new(&mut metrics);
+    certificates.server(CertificatePurpose::GrpcServer, &mutual.tls);
+    certificates.channel(&listener.channel);
+    let end = |purpose: &str| {
+        let start = format!("vmafx_tls_certificate_not_after_seconds{{purpose=\"{purpose}\",index=\"0\"}} ");
+        let page = metrics.encode().unwrap();
+        page.lines().find_map(|line| line.strip_prefix(&start)).map(|end| end.parse::<u64>().unwrap())
+    };
+    assert_eq!(end("grpc-server"), Some(seconds(now + day)));
+    assert_eq!(end("client"), Some(seconds(now + HOUR)));
+    // That of the authorities of this test is the latest that a certificate can have by default.
+    let authorities = end("controller-authorities");
+    assert!(authorities > end("grpc-server") && authorities == end("client-authorities"), "{authorities:?}");
+
+    // No connection is needed to see a renewal, and a file that cannot be used shows the end of what is in use.
+    let file = |name: &str| mutual.directory.path().join(name);
+    Pki::until("client", "localhost", Some(now + day)).write_pair(&file("client.cert"), &file("client.key"));
+    assert_eq!(end("client"), Some(seconds(now + day)));
+    std::fs::write(file("client.cert"), "half writ").unwrap();
+    assert_eq!(end("client"), Some(seconds(now + day)));
 }
 
 /// Polls until the condition holds.

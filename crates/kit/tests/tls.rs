@@ -18,7 +18,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use vmafx_kit::serve::{ConnectionLimits, HttpOptions, LimitMetrics, incoming, serve_with};
 use vmafx_kit::tasks::Shutdown;
-use vmafx_kit::tls::{ServerTls, TlsFiles, TlsVariables};
+use vmafx_kit::tls::{AuthoritiesFile, ServerTls, TlsFiles, TlsVariables};
 
 const VARIABLES: TlsVariables = TlsVariables { switch: "T_TLS=true", cert: "T_CERT", key: "T_KEY" };
 
@@ -110,6 +110,25 @@ async fn a_replaced_certificate_is_shown_to_new_clients_and_old_ones_stay() {
         assert!(get_hello(&mut old).await.starts_with("HTTP/1.1 200"));
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_session_is_not_resumed_where_clients_are_verified() {
+    let authority = Authority::new();
+    let pair = authority.server();
+    let mounted = MountedCertificate::with(&pair.cert, &pair.key);
+    let file = mounted.directory.path().join("ca.crt");
+    std::fs::write(&file, authority.pem()).unwrap();
+    for verifying in [false, true] {
+        let clients = verifying.then(|| AuthoritiesFile::open(file.clone(), "T_CA").unwrap());
+        let tls = ServerTls::open_verifying(mounted.files(), clients, &["http/1.1"]).await.unwrap();
+        let tickets = serving(tls, async |port| {
+            let mut client = connect(port, &authority).await.unwrap();
+            get_hello(&mut client).await;
+            client.get_ref().1.tls13_tickets_received()
+        });
+        assert_eq!(tickets.await == 0, verifying);
+    }
 }
 
 #[tokio::test(start_paused = true)]

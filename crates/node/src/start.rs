@@ -16,6 +16,7 @@ use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
 use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
+use vmafx_kit::tls::CertificateMetrics;
 use vmafx_proto::controller::v1::NodeCapability;
 
 use crate::agent::{self, AgentTimeouts, NodeIdentity, NodeMetrics, Outbox};
@@ -116,6 +117,7 @@ pub async fn run(
     );
     let mut registry = Metrics::new(env!("CARGO_PKG_VERSION"));
     let metrics = NodeMetrics::new(&mut registry, backend, i64::from(settings.slots));
+    CertificateMetrics::new(&mut registry).channel(&config.channel);
     let registered = readiness.gate("controller", "has not registered this node");
     let room = readiness.gate("scratch", "not checked yet");
     room.open();

@@ -2,7 +2,7 @@
 //!
 //! | module          | holds                                                                      |
 //! |-----------------|----------------------------------------------------------------------------|
-//! | [`ca`]          | certificates of authorities and servers                                    |
+//! | [`ca`]          | certificates of authorities, servers and clients                           |
 //! | [`authorities`] | the authorities that a Secret stores, and the steps of their rotation      |
 //! | [`store`]       | reads and writes the Secret, and performs the steps that are due           |
 //! | [`clock`]       | the clock by which all this happens                                        |
@@ -16,6 +16,6 @@ pub mod clock;
 pub mod store;
 
 pub use self::authorities::{AuthoritySet, RotationStep};
-pub use self::ca::{CaError, ServerCertificate};
+pub use self::ca::{CaError, CertificateUsage, SignedCertificate};
 pub use self::clock::CertificateClock;
 pub use self::store::{AuthorityStore, BundleState, PublishBundle, RotationError};

@@ -1,11 +1,12 @@
-//! TLS between the controller and its clients: its certificate, and the authorities by which workers and trainers
-//! verify it.
+//! TLS between the controller and its clients: its certificate, the authorities by which workers and trainers verify it,
+//! and their own certificates.
 //!
 //! | module          | holds                                                                                   |
 //! |-----------------|-----------------------------------------------------------------------------------------|
 //! | [`args`]        | the settings                                                                            |
-//! | [`certificate`] | the Secret with the certificate, and when it is renewed; pure                           |
-//! | [`issue`]       | rotates the authorities and renews the certificate                                      |
+//! | [`certificate`] | a Secret with a certificate, and when it is renewed; pure                               |
+//! | [`issue`]       | rotates the authorities and renews the controller's certificate                         |
+//! | [`clients`]     | the Secret with a client certificate, in the same namespaces                            |
 //! | [`distribute`]  | the `ConfigMap` with the authorities, in every namespace with Pods that mount it        |
 //!
 //! Only the leader does any of this. The authorities are those of the operator itself, if it issues the certificate,
@@ -13,6 +14,7 @@
 
 pub mod args;
 pub mod certificate;
+pub mod clients;
 pub mod distribute;
 pub mod issue;
 
@@ -26,7 +28,8 @@ use vmafx_kit::channel::TrustedAuthorities;
 use vmafx_kit::config::SettingsError;
 use vmafx_kit::tasks::{BoxError, Shutdown};
 
-pub use self::args::ControllerCertificateArgs;
+pub use self::args::{ClientCertificateSource, ControllerCertificateArgs};
+pub use self::clients::{CLIENT_SECRET, ClientCertificates};
 pub use self::distribute::{CA_CONFIG_MAP, CaDistributor};
 use self::issue::{CertificateIssuer, IssuedNames};
 use crate::authority::{CertificateClock, PublishBundle as _};

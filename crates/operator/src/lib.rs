@@ -13,7 +13,7 @@
 //! | [`template_policy`] | which accounts, Secrets and tokens a Pod template may use                            |
 //! | [`webhook`]    | the admission webhooks                                                                    |
 //! | [`authority`]  | a certificate authority of the operator: storage and rotation                             |
-//! | [`controller_tls`] | the controller's certificate, and the authorities by which workers verify it          |
+//! | [`controller_tls`] | the certificates of the controller and its clients, and their authorities             |
 //! | [`http_client`]| the client that probes the controller and polls trainers                                  |
 //! | [`crds`]       | installs the custom resource definitions                                                  |
 //! | [`rbac`], [`reserved`] | the operator's permissions, and the names that users may not set, each in one table |

@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use crate::cluster;
-use crate::controller_tls::CA_CONFIG_MAP;
 use crate::controller_tls::args::{CA_SECRET, CERT_SECRET};
+use crate::controller_tls::{CA_CONFIG_MAP, CLIENT_SECRET};
 use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::webhook::args;
 
@@ -23,6 +23,8 @@ pub enum OperatorPart {
     Webhook,
     /// The controller's certificate.
     ControllerCertificate,
+    /// The client certificates of workers and trainers.
+    ClientCertificate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +149,15 @@ pub const TABLE: &[RbacGrant] = &[
         verbs: &["get", "create", "patch"],
         names: &[CA_CONFIG_MAP],
     },
+    // Needed only if the operator issues client certificates. Its name restricts the creation in the same way.
+    RbacGrant {
+        part: OperatorPart::ClientCertificate,
+        scope: GrantScope::Cluster,
+        group: "",
+        resource: "secrets",
+        verbs: &["get", "create", "patch"],
+        names: &[CLIENT_SECRET],
+    },
     grant(OperatorPart::All, GrantScope::Cluster, "events.k8s.io", "events", &["create"]),
     grant(OperatorPart::All, GrantScope::Own, "coordination.k8s.io", "leases", &["create"]),
     RbacGrant {
@@ -217,6 +228,12 @@ pub fn files() -> Vec<RoleFile> {
     std::iter::once(all).chain(of_kind).collect()
 }
 
+/// Rules of the ClusterRole for this part alone.
+pub fn cluster_rules_of(part: OperatorPart) -> Vec<Value> {
+    let granted = TABLE.iter().filter(|grant| grant.scope == GrantScope::Cluster && grant.part == part);
+    granted.map(|grant| rule(grant, "")).collect()
+}
+
 impl OperatorPart {
     /// Whether an operator for this kind alone has the part.
     const fn is_of(self, kind: ReconciledKind) -> bool {
@@ -226,7 +243,7 @@ impl OperatorPart {
             Self::Node => matches!(kind, ReconciledKind::Node),
             Self::Training => matches!(kind, ReconciledKind::Training),
             Self::Workload => matches!(kind, ReconciledKind::Node | ReconciledKind::Training),
-            Self::Webhook | Self::ControllerCertificate => false,
+            Self::Webhook | Self::ControllerCertificate | Self::ClientCertificate => false,
         }
     }
 }

@@ -7,7 +7,9 @@ use vmafx_kit::config::{GoDuration, HostPorts, ListenAddr, RenamedVariable, Sett
 use vmafx_kit::daemon;
 use vmafx_kit::logs::LogArgs;
 
-use crate::controller_tls::{CA_CONFIG_MAP, ControllerCertificateArgs};
+use crate::controller_tls::{
+    CA_CONFIG_MAP, CLIENT_SECRET, ClientCertificateSource, ControllerCertificateArgs,
+};
 use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::job::in_pod::render::{JobDefaults, NAMESPACE_PLACEHOLDER};
 use crate::lease::LeaseArgs;
@@ -118,6 +120,11 @@ impl ControllerArgs {
         let published =
             self.certificate.controller_cert_secret.is_some() || self.channel.controller_ca_file.is_some();
         published.then(|| CA_CONFIG_MAP.to_owned())
+    }
+
+    /// The Secret with the client certificate of Pods, if they have one.
+    fn client_secret(&self) -> Option<String> {
+        (self.certificate.client_certs != ClientCertificateSource::Off).then(|| CLIENT_SECRET.to_owned())
     }
 
     /// The address for workers, trainers and the operator itself.
@@ -235,6 +242,7 @@ impl Settings {
             tls: channel.controller_tls.then(|| ControllerTls {
                 server_name: channel.controller_server_name.clone(),
                 ca_config_map,
+                client_secret: controller.client_secret(),
             }),
             cluster: controller.cluster.clone(),
             audience: self.workers.token_audience.clone(),
@@ -245,6 +253,7 @@ impl Settings {
     pub fn template_policy(&self, namespace: &str) -> TemplatePolicy {
         let mut policy = self.templates.policy(&self.webhook, namespace, &self.workers.token_audience);
         policy.release.secrets.extend(self.controller.certificate.secrets().map(str::to_owned));
+        policy.release.secrets.extend(self.controller.client_secret());
         policy
     }
 

@@ -12,9 +12,11 @@ use vmafx_kit::health::{self, Readiness};
 use vmafx_kit::metrics::{self, Metrics};
 use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
+use vmafx_kit::tls::CertificateMetrics;
 
+use crate::authority::CertificateClock;
 use crate::client::{self, ClientMetrics};
-use crate::controller_tls::{CaDistributor, CertificateSource};
+use crate::controller_tls::{CaDistributor, CertificateSource, ClientCertificateSource, ClientCertificates};
 use crate::controllers::{ReconciledKind, ReconciledKinds};
 use crate::crds;
 use crate::events::EventRecorder;
@@ -30,7 +32,7 @@ use crate::settings::{Command, Settings};
 use crate::training::TrainingReconciler;
 use crate::training::poll::Poller;
 use crate::watches::Watches;
-use crate::webhook;
+use crate::webhook::{self, WebhookParts};
 use crate::workload::{WorkloadMetrics, Workloads};
 
 /// Adds the tasks of an operator, or installs the custom resource definitions and adds none.
@@ -60,6 +62,7 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
     let gated = client::build(&config, permit, &requests)?;
 
     let runtime = RuntimeMetrics::new(&mut registry);
+    let certificates = CertificateMetrics::new(&mut registry);
     let watches = Watches::start(&ungated, &kinds, &readiness, &runtime, tasks);
     let recorder = EventRecorder::new(gated.clone(), holder, &mut registry);
     let parts = Parts {
@@ -71,9 +74,10 @@ async fn run(settings: Settings, config: kube::Config, tasks: &mut TaskSet) -> R
         installation,
         runtime,
     };
-    let reconcilers = parts.reconcilers(&mut registry).await?;
+    let reconcilers = parts.reconcilers(&mut registry, &certificates).await?;
     let templates = settings.template_policy(&namespace);
-    webhook::start(&settings.webhook, templates, ungated, &readiness, &mut registry, tasks).await?;
+    let hooks = WebhookParts { templates, client: ungated, certificates };
+    webhook::start(&settings.webhook, hooks, &readiness, &mut registry, tasks).await?;
     serve_pages(&settings, readiness, registry, tasks).await?;
 
     let work = move |shutdown| reconcilers.clone().run(shutdown);
@@ -99,7 +103,11 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    async fn reconcilers(self, registry: &mut Metrics) -> Result<Reconcilers, BoxError> {
+    async fn reconcilers(
+        self,
+        registry: &mut Metrics,
+        certificates: &CertificateMetrics,
+    ) -> Result<Reconcilers, BoxError> {
         let Self { settings, namespace, client, recorder, watches, installation, runtime } = self;
         let controller = settings.controller.http(namespace)?;
         let grpc = settings.controller.grpc(namespace)?;
@@ -107,8 +115,12 @@ impl Parts<'_> {
         let metrics = WorkloadMetrics::new(registry);
         let workloads = Workloads::new(&client, watches.workloads.clone(), metrics);
         let certificate = CertificateSource::of(&settings.controller, namespace)?;
-        let authorities =
-            CaDistributor::new(client.clone(), watches.namespaces_with_pods(namespace, &settings.kinds()));
+        let issues = settings.controller.certificate.client_certs == ClientCertificateSource::Issue;
+        let authorities = CaDistributor::with_certificates(
+            client.clone(),
+            watches.namespaces_with_pods(namespace, &settings.kinds()),
+            issues.then(|| ClientCertificates::new(client.clone(), CertificateClock::wall())),
+        );
         let trusted = certificate.trusted(&authorities);
         let workloads = Arc::new(workloads.with_authorities(authorities.clone()));
         let nodes = NodeReconciler {
@@ -133,6 +145,8 @@ impl Parts<'_> {
             defaults: settings.trainer_defaults(&grpc, &templates),
         };
         let tls = ControllerTlsTask { certificate, client: client.clone(), authorities };
+        let channel = settings.controller.channel.open_trusting(&grpc, trusted)?;
+        certificates.channel(&channel);
         let jobs = Jobs {
             client: client.clone(),
             cache: watches.jobs.clone(),
@@ -144,7 +158,7 @@ impl Parts<'_> {
                 defaults: settings.job_defaults(&templates),
             },
             notifier: watches.notifiers.jobs.clone(),
-            channel: settings.controller.channel.open_trusting(&grpc, trusted)?,
+            channel,
             cluster: settings.controller.cluster.clone(),
             tenant_per_namespace: settings.controller.tenant_per_namespace,
             installation,

@@ -26,7 +26,7 @@ use vmafx_kit::health::Readiness;
 use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{HttpOptions, listen, serve_with};
 use vmafx_kit::tasks::{BoxError, TaskSet};
-use vmafx_kit::tls::ServerTls;
+use vmafx_kit::tls::{CertificateMetrics, CertificatePurpose, ServerTls};
 
 use self::access::AccessReviewer;
 pub use self::args::WebhookArgs;
@@ -36,12 +36,19 @@ use self::server::AdmissionMetrics;
 use crate::authority::CertificateClock;
 use crate::template_policy::TemplatePolicy;
 
-/// Starts the webhooks if they have a port. The namespace of the release in `templates` is that of the operator. `client`
-/// must not be gated by leadership.
+/// What the webhooks are made from.
+pub struct WebhookParts {
+    /// The namespace of the release in it is that of the operator.
+    pub templates: TemplatePolicy,
+    /// Not gated by leadership.
+    pub client: Client,
+    pub certificates: CertificateMetrics,
+}
+
+/// Starts the webhooks if they have a port.
 pub async fn start(
     args: &WebhookArgs,
-    templates: TemplatePolicy,
-    client: Client,
+    WebhookParts { templates, client, certificates }: WebhookParts,
     readiness: &Readiness,
     metrics: &mut Metrics,
     tasks: &mut TaskSet,
@@ -62,9 +69,11 @@ pub async fn start(
         let gate = readiness.gate("webhook", "the certificate is not issued yet");
         let rotator =
             CertificateRotator::new(client, &namespace, names, CertificateClock::wall(), tls.clone());
+        certificates.authorities(CertificatePurpose::WebhookAuthorities, rotator.bundle());
         tasks.service("webhook-certificate", rotator.run(gate, tasks.shutdown()));
         tls
     };
+    certificates.server(CertificatePurpose::WebhookServer, &tls);
     let router = server::router(AdmissionMetrics::new(metrics), reviewer);
     let options = HttpOptions { limits: server::limits(), tls: Some(tls), ..HttpOptions::default() };
     // A support task, because the Service still points here while the rest of the operator shuts down.

@@ -16,6 +16,7 @@ use vmafx_kit::health::Readiness;
 use vmafx_kit::metrics::Metrics;
 use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
+use vmafx_kit::tls::CertificateMetrics;
 use vmafx_oci::Repository;
 
 use self::start::StartingPointFinder;
@@ -48,6 +49,7 @@ pub async fn start(settings: Settings, tasks: &mut TaskSet) -> Result<(), BoxErr
 
     // Everything that can fail comes before the first task starts.
     let channel = settings.channel.open(&settings.controller_addr)?;
+    CertificateMetrics::new(&mut metrics_registry).channel(&channel);
     let listener = listen("VMAFX_TRAINER_STATUS_ADDR", &settings.status_addr).await?;
 
     let follower = SampleFollower {

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
+use vmafx_operator::rbac::{OperatorPart, cluster_rules_of};
 
 use super::{GeneratedFile, current, yaml};
 
@@ -20,10 +21,17 @@ pub(super) fn render(webhooks: &Value) -> Result<Vec<GeneratedFile>> {
         let role = whole.objects.iter().find(|object| object["kind"] == kind);
         role.map(|role| role["rules"].clone()).with_context(|| format!("role.yaml has no {kind}"))
     };
+    // The chart grants these only where the operator issues client certificates.
+    let certificates = cluster_rules_of(OperatorPart::ClientCertificate);
+    let mut cluster = rules("ClusterRole")?;
+    if let Some(rules) = cluster.as_array_mut() {
+        rules.retain(|rule| !certificates.contains(rule));
+    }
     let generated = |name: &str, text: String| GeneratedFile { path: Path::new(CHART).join(name), text };
     let values = current(&Path::new(CHART).join("values.yaml"))?;
     Ok(vec![
-        generated("files/operator-cluster-rules.yaml", yaml::render(&rules("ClusterRole")?)?),
+        generated("files/operator-cluster-rules.yaml", yaml::render(&cluster)?),
+        generated("files/operator-client-certificate-rules.yaml", yaml::render(&json!(certificates))?),
         generated("files/operator-own-rules.yaml", yaml::render(&rules("Role")?)?),
         generated("files/webhook.yaml", yaml::render(webhooks)?),
         generated("README.md", readme(&values)),

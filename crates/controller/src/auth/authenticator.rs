@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
+use vmafx_queue::TenantId;
 
 use super::bearer;
 use super::clocks::Clocks;
@@ -70,6 +71,13 @@ impl Authenticator {
             (_, Some(_), Some(_)) => Err(Refusal::Unauthenticated),
             (_, None, _) | (_, Some(_), None) => Ok(MetricsView::Totals),
         }
+    }
+
+    /// The tenant of a namespace; `None` if no namespace has one.
+    pub(super) fn tenant_of_namespace(&self, namespace: &str) -> Option<Result<TenantId, AuthOutcome>> {
+        let issuers = &self.0.issuers;
+        let known = issuers.namespaces.is_some() || issuers.tenants.is_some();
+        known.then(|| issuers.tenant_of(&Membership::Namespace(namespace.to_owned())))
     }
 
     pub(super) fn metrics(&self) -> &AuthMetrics {

@@ -5,14 +5,16 @@
 mod grpc;
 mod http;
 
-use ::http::{Extensions, HeaderMap};
+use ::http::{Extensions, HeaderMap, Request};
 use vmafx_kit::serve::RequestAuthorization;
+use vmafx_kit::tls::ClientCertificate;
 use vmafx_proto::NAMESPACE_HEADER;
 
 pub use self::grpc::{GrpcAuthLayer, GrpcAuthService};
 pub use self::http::authorize_http;
 use super::authenticator::Authenticator;
 use super::bearer;
+use super::certificates::CertificatePolicy;
 use super::outcome::AuthOutcome;
 use super::permissions::Permission;
 use crate::audit::AuditedCall;
@@ -20,11 +22,25 @@ use crate::identity::{Identity, Role, Roles};
 use crate::refusal::Refusal;
 
 #[derive(Clone, Debug)]
-pub struct CallAuthorizer(Authenticator);
+pub struct CallAuthorizer {
+    authenticator: Authenticator,
+    certificates: CertificatePolicy,
+}
+
+/// The head of a request.
+struct RequestHead<'a> {
+    headers: &'a HeaderMap,
+    extensions: &'a Extensions,
+}
 
 impl CallAuthorizer {
     pub fn new(authenticator: Authenticator) -> Self {
-        Self(authenticator)
+        Self { authenticator, certificates: CertificatePolicy::default() }
+    }
+
+    #[must_use]
+    pub fn with_certificates(self, certificates: CertificatePolicy) -> Self {
+        Self { certificates, ..self }
     }
 
     /// Returns the caller of a permitted call, or none for an exempt one. The caller is authenticated first, so that an
@@ -32,29 +48,46 @@ impl CallAuthorizer {
     async fn authorize(
         &self,
         permission: Option<Permission>,
-        headers: &HeaderMap,
+        head: RequestHead<'_>,
         call: &AuditedCall,
     ) -> Result<Option<Identity>, Refusal> {
+        let RequestHead { headers, extensions } = head;
         if permission == Some(Permission::Exempt) {
-            self.0.metrics().call(AuthOutcome::Accepted);
+            self.authenticator.metrics().call(AuthOutcome::Accepted);
             return Ok(None);
         }
-        let identity = self.0.authenticate_for(bearer::token(headers), namespace(headers), call).await?;
-        let deny = |outcome, text| {
-            self.0.metrics().call(outcome);
+        let identity =
+            self.authenticator.authenticate_for(bearer::token(headers), namespace(headers), call).await?;
+        let deny = |outcome, refusal| {
+            self.authenticator.metrics().call(outcome);
             tracing::debug!(?outcome, tenant = %identity.tenant, subject = identity.subject, "denied a call");
-            Err(Refusal::Denied(text))
+            Err(refusal)
         };
         match permission {
             Some(Permission::Roles(roles)) if !identity.roles.intersects(roles) => {
-                deny(AuthOutcome::Role, format!("this call needs one of the roles {}", names(roles)))
+                let text = format!("this call needs one of the roles {}", names(roles));
+                deny(AuthOutcome::Role, Refusal::Denied(text))
             }
             Some(_) => {
-                self.0.metrics().call(AuthOutcome::Accepted);
+                let tenant_of = |namespace: &str| self.authenticator.tenant_of_namespace(namespace);
+                let certificate = extensions.get::<ClientCertificate>();
+                if let Err(refusal) = self.certificates.check(permission, &identity, certificate, tenant_of) {
+                    return deny(AuthOutcome::Certificate, refusal);
+                }
+                self.authenticator.metrics().call(AuthOutcome::Accepted);
                 Ok(Some(identity))
             }
-            None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
+            None => {
+                let text = "no role permits this method".to_owned();
+                deny(AuthOutcome::UnknownMethod, Refusal::Denied(text))
+            }
         }
+    }
+}
+
+impl<'a> RequestHead<'a> {
+    fn of<B>(request: &'a Request<B>) -> Self {
+        Self { headers: request.headers(), extensions: request.extensions() }
     }
 }
 

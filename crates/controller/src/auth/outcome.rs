@@ -33,6 +33,8 @@ closed_label! {
         /// The namespace belongs to no tenant, or it cannot be told to which one.
         NamespaceTenant = "namespace_tenant",
         Role = "role",
+        /// The call needs a client certificate, or has one of another namespace.
+        Certificate = "certificate",
         UnknownMethod = "unknown_method",
         KeysUnavailable = "keys_unavailable",
         TenantsStale = "tenants_stale",
@@ -59,7 +61,7 @@ impl AuthOutcome {
                 "the namespace belongs to no tenant: one VmafxTenant, which is Ready, must list it in spec.namespaces"
                     .to_owned(),
             ),
-            Self::Role | Self::UnknownMethod => {
+            Self::Role | Self::Certificate | Self::UnknownMethod => {
                 Refusal::Denied("the caller is not authorized for this call".to_owned())
             }
             // An accepted call is never refused; mapping it to this refusal fails closed.

@@ -16,7 +16,7 @@ pub enum Permission {
 const READ: Permission = Permission::Roles(Roles::of(&[Role::Reader, Role::Writer, Role::Admin]));
 const WRITE: Permission = Permission::Roles(Roles::of(&[Role::Writer, Role::Admin]));
 /// Not for admins: only a node registers, pulls work and reports.
-const NODE: Permission = Permission::Roles(Roles::of(&[Role::Node]));
+pub(super) const NODE: Permission = Permission::Roles(Roles::of(&[Role::Node]));
 
 /// What a call does to jobs and nodes, and so whether it is in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,12 @@ use std::time::Duration;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use tonic::{Request, Response, Status};
+use vmafx_kit::tls::ClientCertificate;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::convert::cancel_cause;
 
 use super::{audited, caller, convert};
+use crate::auth::certificates::check_registration;
 use crate::service::Service;
 use crate::service::request;
 
@@ -72,6 +74,8 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     ) -> RpcResult<wire::RegisterNodeResponse> {
         let (who, call) = (caller(&request)?, audited(&request));
         call.node(&request.get_ref().name);
+        let resource = request.get_ref().resource.as_ref().map(|resource| resource.namespace.as_str());
+        check_registration(request.extensions().get::<ClientCertificate>(), resource)?;
         let registered = self.0.register(&who, convert::register(request.into_inner())).await?;
         call.session(registered.credentials.session);
         Ok(Response::new(convert::registered(registered)))

@@ -11,12 +11,13 @@ use vmafx_kit::config::SettingsError;
 use vmafx_kit::health::{self, Readiness, ServingSignal};
 use vmafx_kit::serve::{GrpcLifetimes, GrpcLimits, LimitMetrics, incoming, listen, serve_grpc, serve_with};
 use vmafx_kit::tasks::{BoxError, Shutdown, TaskSet};
+use vmafx_kit::tls::{CertificateMetrics, CertificatePurpose};
 use vmafx_queue::clock::Clock;
 
 use super::Addresses;
 use crate::audit::{AuditLog, GrpcAuditLayer, audit_http};
-use crate::auth::Access;
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
+use crate::auth::{Access, CertificatePolicy};
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, MethodTimes, ServingLayer};
 use crate::metrics::{self, ControllerMetrics, MetricsPages, QueueGauges};
 use crate::service::Service;
@@ -31,6 +32,7 @@ pub(super) struct ListenerParts {
     pub(super) gauges: QueueGauges,
     pub(super) calls: CallMetrics,
     pub(super) limits: LimitMetrics,
+    pub(super) certificates: CertificateMetrics,
     pub(super) audit: AuditLog,
     pub(super) clock: Arc<dyn Clock>,
 }
@@ -43,6 +45,13 @@ pub(super) async fn open(
 ) -> Result<Addresses, BoxError> {
     let http_options = settings.http.options(parts.limits.clone()).await?;
     let grpc_tls = settings.grpc.tls().await?;
+    for (purpose, tls) in
+        [(CertificatePurpose::HttpServer, &http_options.tls), (CertificatePurpose::GrpcServer, &grpc_tls)]
+    {
+        if let Some(tls) = tls {
+            parts.certificates.server(purpose, tls);
+        }
+    }
     let http = listen("VMAFX_HTTP_ADDR", &settings.http_addr).await?;
     let grpc = listen("VMAFX_GRPC_LISTEN", &settings.grpc_listen).await?;
     let drain = settings.http_timeouts_shutdown.0.mul_f64(0.8);
@@ -75,11 +84,17 @@ async fn add_grpc(
     let (routes, health) = grpc::routes(&parts.service, sizes).await?;
     let shutdown = tasks.shutdown();
     tasks.service("grpc-health", grpc::report_health(health, parts.serving.clone(), shutdown.clone()));
+    let certificates = if settings.grpc.grpc_client_certs_required {
+        CertificatePolicy::Required
+    } else {
+        CertificatePolicy::Optional
+    };
+    let authorizer = CallAuthorizer::new(parts.access.authenticator.clone()).with_certificates(certificates);
     let layers = ServiceBuilder::new()
         .layer(CountCalls(parts.calls.clone()))
         .layer(GrpcAuditLayer(parts.audit.clone()))
         .layer(ServingLayer(parts.serving.clone()))
-        .layer(GrpcAuthLayer::new(CallAuthorizer::new(parts.access.authenticator.clone())));
+        .layer(GrpcAuthLayer::new(authorizer));
     let lifetimes = GrpcLifetimes {
         age: settings.grpc.connection_age(),
         serving: parts.serving.clone(),

@@ -1,4 +1,3 @@
-use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,11 +10,14 @@ use super::service::{CallSettings, GrpcChannel};
 use super::tls::ClientTls;
 use super::token::TokenSource;
 use crate::config::{GoDuration, HostPorts, SecretString, SettingsError};
+use crate::tls::{AuthoritiesError, KeyPairError, TlsFiles, TlsVariables};
 
 const TLS: &str = "VMAFX_CONTROLLER_TLS=true";
 pub(super) const CA_FILE: &str = "VMAFX_CONTROLLER_CA_FILE";
 const TOKEN_FILE: &str = "VMAFX_CONTROLLER_TOKEN_FILE";
 pub(super) const TOKEN: &str = "VMAFX_CONTROLLER_TOKEN";
+const CERTIFICATE: TlsVariables =
+    TlsVariables { switch: TLS, cert: "VMAFX_CONTROLLER_CERT_FILE", key: "VMAFX_CONTROLLER_KEY_FILE" };
 const RPC_TIMEOUT: &str = "VMAFX_CONTROLLER_RPC_TIMEOUT";
 
 /// Longest time that one address may take to accept a connection. It is shorter than the timeout of most calls, which
@@ -33,6 +35,14 @@ pub struct ChannelArgs {
     /// default. Read again for each connection.
     #[arg(long, env = "VMAFX_CONTROLLER_CA_FILE", value_name = "FILE")]
     pub controller_ca_file: Option<PathBuf>,
+
+    /// PEM file with the certificate chain to present to the controller. Read again for each connection.
+    #[arg(long, env = "VMAFX_CONTROLLER_CERT_FILE", value_name = "FILE")]
+    pub controller_cert_file: Option<PathBuf>,
+
+    /// PEM file with the key of that certificate.
+    #[arg(long, env = "VMAFX_CONTROLLER_KEY_FILE", value_name = "FILE")]
+    pub controller_key_file: Option<PathBuf>,
 
     /// Name that the controller's certificate must be valid for; the host of its address by default.
     #[arg(long, env = "VMAFX_CONTROLLER_SERVER_NAME", value_name = "NAME")]
@@ -55,14 +65,10 @@ pub struct ChannelArgs {
 pub enum ChannelError {
     #[error("the settings for the connection to the controller are invalid")]
     Settings(#[from] SettingsError),
-    #[error("cannot read {} (VMAFX_CONTROLLER_CA_FILE)", file.display())]
-    ReadCa {
-        file: PathBuf,
-        #[source]
-        source: io::Error,
-    },
-    #[error("{} contains no PEM certificate (VMAFX_CONTROLLER_CA_FILE)", file.display())]
-    NoCa { file: PathBuf },
+    #[error(transparent)]
+    Authorities(#[from] AuthoritiesError),
+    #[error("the client certificate is not usable")]
+    Certificate(#[from] KeyPairError),
     #[error("{target} is not an address of a server")]
     Address {
         target: HostPorts,
@@ -92,9 +98,10 @@ impl ChannelArgs {
         let name = target.iter().next().map(ToString::to_string).unwrap_or_default();
         let authority: Authority =
             name.parse().map_err(|source| ChannelError::Address { target: target.clone(), source })?;
+        let certificate = self.certificate()?;
         let tls = self
             .controller_tls
-            .then(|| ClientTls::open(trusted, self.controller_server_name.as_deref()))
+            .then(|| ClientTls::open(trusted, certificate, self.controller_server_name.as_deref()))
             .transpose()?;
         let token = self.token();
         if token.is_some() && !self.controller_tls && !target.is_loopback() {
@@ -120,6 +127,13 @@ impl ChannelArgs {
             return Err(SettingsError::Value { variable, value, reason });
         }
         Ok(())
+    }
+
+    /// The client's own certificate, which is optional.
+    fn certificate(&self) -> Result<Option<TlsFiles>, SettingsError> {
+        let (cert, key) = (self.controller_cert_file.as_ref(), self.controller_key_file.as_ref());
+        let presented = self.controller_tls && (cert.is_some() || key.is_some());
+        TlsFiles::of(presented, cert, key, CERTIFICATE)
     }
 
     fn token(&self) -> Option<TokenSource> {

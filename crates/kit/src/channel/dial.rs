@@ -149,6 +149,9 @@ impl Dialer {
     }
 
     async fn connect(&self, target: &HostPort, address: SocketAddr) -> Result<Sender, DialError> {
+        if let Some(tls) = &self.tls {
+            tls.forget_alert();
+        }
         let stream = TcpStream::connect(address).await;
         let stream = stream.map_err(|source| DialError::Connect { address, source })?;
         // Requests are written whole; Nagle's algorithm would only delay their tail.

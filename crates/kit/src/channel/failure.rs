@@ -33,6 +33,12 @@ pub(super) fn transport(dialer: &Dialer, error: impl Error + Send + Sync + 'stat
         };
         text = format!("cannot reach {target}: its certificate was not signed by {trusted}");
     }
+    if let Some((files, alert)) = dialer.tls.as_ref().and_then(ClientTls::refused_certificate) {
+        let (file, variable) = (files.cert.display(), files.variables.cert);
+        text = format!(
+            "cannot reach {target}: it refused the client certificate in {file} ({variable}): {alert:?}"
+        );
+    }
     let error = Arc::new(error);
     let code = match Status::from_error(Box::new(Arc::clone(&error))).code() {
         // A broken connection says nothing about the request, which may be retried.

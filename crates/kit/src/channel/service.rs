@@ -12,6 +12,7 @@ use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use jiff::Timestamp;
+use rustls::pki_types::CertificateDer;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tonic::Status;
 use tonic::body::Body;
@@ -22,6 +23,7 @@ use super::deadline::{Deadline, RepeatableCall};
 use super::failure;
 use super::response_body::ResponseBody;
 use super::retry::CallEnd;
+use super::tls::ClientTls;
 use super::token::TokenSource;
 use crate::config::HostPorts;
 
@@ -46,6 +48,16 @@ impl GrpcChannel {
 
     pub fn target(&self) -> &HostPorts {
         &self.0.connections.dialer().targets
+    }
+
+    /// PEM of the authorities that this client trusts, unless they are those of the system. Blocks on file I/O.
+    pub(crate) fn authorities_pem(&self) -> Option<Vec<u8>> {
+        self.0.connections.dialer().tls.as_ref()?.authorities_pem()
+    }
+
+    /// The client's own certificate with its intermediate ones; empty if there is none. Blocks on file I/O.
+    pub(crate) fn client_chain(&self) -> Vec<CertificateDer<'static>> {
+        self.0.connections.dialer().tls.as_ref().map(ClientTls::chain).unwrap_or_default()
     }
 }
 

@@ -1,21 +1,22 @@
-//! TLS of the client. The file with the certificate authorities is read before every handshake, because it is replaced at
-//! run time when a CA is rotated. A file that cannot be used is logged, and the previous authorities stay in use.
+//! TLS of the client. The files with the certificate authorities and with the client's own certificate are read before
+//! every handshake, because they are replaced at run time. Content that cannot be used is logged, and the previous one stays
+//! in use.
 
 use std::io;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use rustls::RootCertStore;
 use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{AlertDescription, RootCertStore};
 use tokio::net::TcpStream;
+use tokio::task::spawn_blocking;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
-use super::args::ChannelError;
+use super::alert::{AlertedStream, LastAlert};
+use super::args::{CA_FILE, ChannelError};
 use super::authorities::TrustedAuthorities;
 use crate::config::HostPort;
+use crate::tls::{AuthoritiesFile, CurrentCertificate, TlsFiles, roots};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HandshakeError {
@@ -34,92 +35,116 @@ pub(super) enum HandshakeError {
 #[derive(Debug)]
 pub(super) struct ClientTls {
     trusted: TrustedAuthorities,
+    /// The file of the authorities, if they come from one.
+    file: Option<Arc<AuthoritiesFile>>,
+    certificate: Option<Arc<CurrentCertificate>>,
+    alert: LastAlert,
     /// Instead of the host of the address.
     server_name: Option<String>,
-    /// The content of the file when it was last usable. Empty without a file.
-    current: Mutex<Vec<u8>>,
 }
 
 impl ClientTls {
-    /// The file must be usable at the start.
-    pub(super) fn open(trusted: TrustedAuthorities, server_name: Option<&str>) -> Result<Self, ChannelError> {
-        let pem = match &trusted {
-            TrustedAuthorities::System | TrustedAuthorities::Shared(_) => Vec::new(),
-            TrustedAuthorities::File(file) => {
-                let pem = std::fs::read(file)
-                    .map_err(|source| ChannelError::ReadCa { file: file.clone(), source })?;
-                authorities(&pem).ok_or_else(|| ChannelError::NoCa { file: file.clone() })?;
-                pem
-            }
+    /// The files must be usable at the start.
+    pub(super) fn open(
+        trusted: TrustedAuthorities,
+        certificate: Option<TlsFiles>,
+        server_name: Option<&str>,
+    ) -> Result<Self, ChannelError> {
+        let file = match &trusted {
+            TrustedAuthorities::System | TrustedAuthorities::Shared(_) => None,
+            TrustedAuthorities::File(file) => Some(Arc::new(AuthoritiesFile::open(file.clone(), CA_FILE)?)),
         };
-        Ok(Self { trusted, server_name: server_name.map(str::to_owned), current: Mutex::new(pem) })
+        let certificate = certificate.map(CurrentCertificate::open).transpose()?.map(Arc::new);
+        let server_name = server_name.map(str::to_owned);
+        Ok(Self { trusted, file, certificate, alert: LastAlert::default(), server_name })
     }
 
     pub(super) fn trusted(&self) -> &TrustedAuthorities {
         &self.trusted
     }
 
+    /// The files of the client's own certificate, and the alert by which the server refused it.
+    pub(super) fn refused_certificate(&self) -> Option<(&TlsFiles, AlertDescription)> {
+        use AlertDescription::{
+            BadCertificate, CertificateExpired, CertificateUnknown, DecryptError, UnknownCA,
+            UnsupportedCertificate,
+        };
+        let alert = self.alert.get().filter(|alert| {
+            matches!(
+                alert,
+                BadCertificate
+                    | CertificateExpired
+                    | CertificateUnknown
+                    | DecryptError
+                    | UnknownCA
+                    | UnsupportedCertificate
+            )
+        })?;
+        Some((self.certificate.as_ref()?.files()?, alert))
+    }
+
+    /// The next connection is refused for its own reasons.
+    pub(super) fn forget_alert(&self) {
+        self.alert.set(None);
+    }
+
+    /// PEM of the authorities in use, unless they are those of the system. Blocks on file I/O.
+    pub(super) fn authorities_pem(&self) -> Option<Vec<u8>> {
+        match (&self.trusted, &self.file) {
+            (TrustedAuthorities::Shared(shared), _) => Some(shared.pem().as_bytes().to_vec()),
+            (_, Some(file)) => Some(file.newest().to_vec()),
+            _ => None,
+        }
+    }
+
+    /// The client's own certificate with its intermediate ones; empty if there is none. Blocks on file I/O.
+    pub(super) fn chain(&self) -> Vec<CertificateDer<'static>> {
+        let Some(certificate) = &self.certificate else { return Vec::new() };
+        certificate.refresh();
+        certificate.chain()
+    }
+
     pub(super) async fn handshake(
         &self,
         stream: TcpStream,
         target: &HostPort,
-    ) -> Result<TlsStream<TcpStream>, HandshakeError> {
+    ) -> Result<AlertedStream, HandshakeError> {
         let name = self.server_name.as_deref().unwrap_or(target.host());
         let name =
             ServerName::try_from(name.to_owned()).map_err(|_| HandshakeError::ServerName(name.to_owned()))?;
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        let builder = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(HandshakeError::Setup)?
-            .with_root_certificates(self.roots().await?)
-            .with_no_client_auth();
+            .with_root_certificates(self.roots().await?);
+        let mut config = match &self.certificate {
+            Some(certificate) => {
+                let refreshed = Arc::clone(certificate);
+                // A panic was logged by its hook; the certificate in use stays.
+                let _ = spawn_blocking(move || refreshed.refresh()).await;
+                builder.with_client_cert_resolver(Arc::clone(certificate) as _)
+            }
+            None => builder.with_no_client_auth(),
+        };
         config.alpn_protocols = vec![b"h2".to_vec()];
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(HandshakeError::Handshake)
+        let connector = TlsConnector::from(Arc::new(config));
+        let stream = connector.connect(name, stream).await.map_err(HandshakeError::Handshake)?;
+        Ok(AlertedStream { stream, alert: self.alert.clone() })
     }
 
     async fn roots(&self) -> Result<RootCertStore, HandshakeError> {
-        match &self.trusted {
-            TrustedAuthorities::File(file) => {
-                let read = tokio::fs::read(file).await;
-                return authorities(&self.newest(file, read)).ok_or(HandshakeError::NoAuthorities);
-            }
-            TrustedAuthorities::Shared(shared) => {
-                return authorities(shared.pem().as_bytes()).ok_or(HandshakeError::NotIssued);
-            }
-            TrustedAuthorities::System => {}
+        if let TrustedAuthorities::Shared(shared) = &self.trusted {
+            return roots(shared.pem().as_bytes()).ok_or(HandshakeError::NotIssued);
         }
-        // Loading the authorities of the system blocks on file I/O.
-        let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(loaded.map_err(|_| HandshakeError::NoAuthorities)?.certs);
-        if roots.is_empty() { Err(HandshakeError::NoAuthorities) } else { Ok(roots) }
+        let file = self.file.clone();
+        let loaded = spawn_blocking(move || {
+            if let Some(file) = file {
+                return roots(&file.newest());
+            }
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            Some(roots).filter(|roots| !roots.is_empty())
+        });
+        loaded.await.ok().flatten().ok_or(HandshakeError::NoAuthorities)
     }
-
-    /// The content to use: what was just read, if it is usable, or what was used before.
-    fn newest(&self, file: &Path, read: io::Result<Vec<u8>>) -> Vec<u8> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = file.display();
-        match read {
-            Ok(pem) if pem == *current => {}
-            Ok(pem) if authorities(&pem).is_some() => {
-                tracing::info!(%file, "the certificate authorities for the controller were replaced");
-                *current = pem;
-            }
-            Ok(_) => {
-                tracing::warn!(%file, "the file contains no PEM certificate; the previous ones stay in use");
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(%file, error, "cannot read the certificate authorities; the previous ones stay in use");
-            }
-        }
-        current.clone()
-    }
-}
-
-/// `None` when the content has no certificate.
-fn authorities(pem: &[u8]) -> Option<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(pem).filter_map(Result::ok));
-    (!roots.is_empty()).then_some(roots)
 }

@@ -7,7 +7,7 @@ use super::http::HttpOptions;
 use super::limits::{DEFAULT_HEADER_BYTES, HttpLimits};
 use super::refused::LimitMetrics;
 use crate::config::{GoDuration, SettingsError};
-use crate::tls::{ServerTls, TlsError, TlsFiles, TlsVariables};
+use crate::tls::{AuthoritiesError, ServerTls, TlsError, TlsFiles, TlsVariables};
 
 const HTTP_TLS: TlsVariables =
     TlsVariables { switch: "VMAFX_HTTP_TLS=true", cert: "VMAFX_HTTP_CERT_FILE", key: "VMAFX_HTTP_KEY_FILE" };
@@ -21,6 +21,8 @@ pub enum ServeError {
     Settings(#[from] SettingsError),
     #[error("cannot set up TLS for a listener")]
     Tls(#[from] TlsError),
+    #[error("cannot verify the certificates of clients")]
+    ClientAuthorities(#[from] AuthoritiesError),
 }
 
 /// HTTP settings; a daemon flattens them into its own, beside the address.

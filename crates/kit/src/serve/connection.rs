@@ -12,6 +12,7 @@ use tonic::transport::server::{Connected, TcpConnectInfo};
 
 use super::peers::PeerConnection;
 use super::unauthenticated::ConnectionAuthentication;
+use crate::tls::ClientCertificate;
 
 /// The first bytes of every HTTP/2 connection.
 const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -58,6 +59,16 @@ impl ServerConnection {
 
     pub fn peer(&self) -> SocketAddr {
         self.peer
+    }
+
+    /// The certificate that the client presented.
+    pub(super) fn client_certificate(&self) -> Option<ClientCertificate> {
+        match &self.socket {
+            ServerSocket::Plain(_) => None,
+            ServerSocket::Tls(stream) => {
+                stream.get_ref().1.peer_certificates()?.first().map(ClientCertificate::parse)
+            }
+        }
     }
 
     /// Reads the preface, so that a server has no state for a connection before its client has sent it.

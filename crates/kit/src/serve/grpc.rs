@@ -8,6 +8,7 @@
 //! | shutdown begins                                       | as long as the listener's own drain timeout            |
 //! | the process does not serve any more ([`ServingSignal`])| `VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE`                 |
 //! | the connection reaches `VMAFX_GRPC_MAX_CONNECTION_AGE`| `VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE`                  |
+//! | the certificate of the client expires                 | `VMAFX_GRPC_MAX_CONNECTION_AGE_GRACE`                  |
 //! | the client has begun no call for [`FIRST_CALL_TIMEOUT`]| there are none                                        |
 //!
 //! A connection that makes room for others (`serve/unauthenticated.rs`) is closed without a GOAWAY.
@@ -15,7 +16,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
 use axum::extract::ConnectInfo;
@@ -41,6 +42,7 @@ use crate::channel::requested_timeout;
 use crate::health::ServingSignal;
 use crate::random;
 use crate::tasks::{BoxError, Shutdown};
+use crate::tls::ClientCertificate;
 
 /// HTTP/2 keep-alive interval. Its timer runs for every connection, active ones too, so a shorter interval costs CPU
 /// time with a thousand idle nodes.
@@ -124,7 +126,16 @@ async fn serve_connection<S, B>(
     let peer = connection.peer();
     let admitted = connection.admitted.clone();
     let used = Arc::new(AtomicBool::new(false));
-    let calls = ConnectionCalls { service, admission, admitted: admitted.clone(), peer, used: used.clone() };
+    let certificate = connection.client_certificate();
+    let expires_in = certificate.as_ref().and_then(|certificate| certificate.expires_in(SystemTime::now()));
+    let calls = ConnectionCalls {
+        service,
+        admission,
+        admitted: admitted.clone(),
+        peer,
+        certificate,
+        used: used.clone(),
+    };
     let service = service_fn(move |request: Request<Incoming>| calls.clone().call(request));
     let mut server = http2::Builder::new(TokioExecutor::new());
     server
@@ -138,7 +149,8 @@ async fn serve_connection<S, B>(
         .max_header_list_size(MAX_METADATA_BYTES);
     let mut serving = pin!(server.serve_connection(TokioIo::new(connection), service));
     let too_old = async {
-        match lifetimes.age.of_connection(random::fraction()) {
+        let age = lifetimes.age.of_connection(random::fraction());
+        match age.into_iter().chain(expires_in).min() {
             Some(age) => sleep(age).await,
             None => std::future::pending().await,
         }
@@ -173,6 +185,7 @@ struct ConnectionCalls<S> {
     admission: Arc<CallAdmission>,
     admitted: Arc<AdmittedConnection>,
     peer: std::net::SocketAddr,
+    certificate: Option<ClientCertificate>,
     /// Whether the connection had a call.
     used: Arc<AtomicBool>,
 }
@@ -195,6 +208,9 @@ where
         let authorization = RequestAuthorization { connection: connection.clone(), call: Some(call.clone()) };
         request.extensions_mut().insert(authorization);
         request.extensions_mut().insert(ConnectInfo(self.peer));
+        if let Some(certificate) = self.certificate {
+            request.extensions_mut().insert(certificate);
+        }
         let requested = requested_timeout(request.headers());
         let request = request.map(|body| Body::new(LimitedBody::new(body, call.clone())));
         let response = match deadline(requested, limits.max_time) {

@@ -12,10 +12,12 @@ use super::calls::{CallLimits, GrpcLimits};
 use super::limits::ConnectionLimits;
 use super::refused::LimitMetrics;
 use crate::config::{GoDuration, SettingsError};
-use crate::tls::{ServerTls, TlsFiles, TlsVariables};
+use crate::tls::{AuthoritiesFile, ServerTls, TlsFiles, TlsVariables};
 
 const GRPC_TLS: TlsVariables =
     TlsVariables { switch: "VMAFX_GRPC_TLS=true", cert: "VMAFX_GRPC_CERT_FILE", key: "VMAFX_GRPC_KEY_FILE" };
+
+const CLIENT_CA_FILE: &str = "VMAFX_GRPC_CLIENT_CA_FILE";
 
 /// gRPC settings; a daemon flattens them into its own, beside the address.
 #[derive(Clone, Debug, clap::Args)]
@@ -35,6 +37,16 @@ pub struct GrpcArgs {
     /// PEM file with the certificate's key.
     #[arg(long, env = "VMAFX_GRPC_KEY_FILE", value_name = "FILE")]
     pub grpc_key_file: Option<PathBuf>,
+
+    /// PEM file with the certificate authorities that may sign certificates of clients; read again when it changes. A client
+    /// without a certificate is still accepted.
+    #[arg(long, env = "VMAFX_GRPC_CLIENT_CA_FILE", value_name = "FILE")]
+    pub grpc_client_ca_file: Option<PathBuf>,
+
+    /// Refuse calls of nodes on connections without a client certificate that names their namespace. It needs
+    /// `VMAFX_GRPC_CLIENT_CA_FILE`.
+    #[arg(long, env = "VMAFX_GRPC_CLIENT_CERTS_REQUIRED")]
+    pub grpc_client_certs_required: bool,
 
     /// Maximum size of a received message.
     #[arg(long, env = "VMAFX_GRPC_MAX_RECV_SIZE", value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
@@ -106,13 +118,28 @@ impl GrpcArgs {
             .check_optional(self.grpc_tls, self.grpc_tls_optional.then_some("VMAFX_GRPC_TLS_OPTIONAL"))?;
         let files =
             TlsFiles::of(self.grpc_tls, self.grpc_cert_file.as_ref(), self.grpc_key_file.as_ref(), GRPC_TLS)?;
+        let clients = self.client_authorities()?;
         match files {
             Some(files) => {
-                let tls = ServerTls::open(files, &["h2"]).await?;
+                let tls = ServerTls::open_verifying(files, clients, &["h2"]).await?;
                 Ok(Some(tls.optional(self.grpc_tls_optional)))
             }
             None => Ok(None),
         }
+    }
+
+    fn client_authorities(&self) -> Result<Option<AuthoritiesFile>, ServeError> {
+        let without = |variable, needs| Err(SettingsError::Without { variable, needs });
+        let Some(file) = self.grpc_client_ca_file.clone() else {
+            if self.grpc_client_certs_required {
+                without("VMAFX_GRPC_CLIENT_CERTS_REQUIRED", CLIENT_CA_FILE)?;
+            }
+            return Ok(None);
+        };
+        if !self.grpc_tls {
+            without(CLIENT_CA_FILE, GRPC_TLS.switch)?;
+        }
+        Ok(Some(AuthoritiesFile::open(file, CLIENT_CA_FILE)?))
     }
 
     pub fn connection_age(&self) -> ConnectionAge {

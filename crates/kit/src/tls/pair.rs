@@ -1,6 +1,7 @@
 //! Reading a certificate and its private key.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,9 +45,10 @@ pub(super) struct PemPair {
 }
 
 impl PemPair {
-    pub(super) async fn read(files: &TlsFiles) -> Result<Self, KeyPairError> {
-        let cert = bytes(&files.cert, files.variables.cert).await?;
-        let key = bytes(&files.key, files.variables.key).await?;
+    /// Blocks on file I/O.
+    pub(super) fn read(files: &TlsFiles) -> Result<Self, KeyPairError> {
+        let cert = bytes(&files.cert, files.variables.cert)?;
+        let key = bytes(&files.key, files.variables.key)?;
         Ok(Self { cert, key })
     }
 
@@ -71,12 +73,13 @@ impl PemPair {
     }
 }
 
-async fn bytes(file: &Path, variable: &'static str) -> Result<Vec<u8>, KeyPairError> {
-    use tokio::io::AsyncReadExt;
-    let read = async {
-        let mut content = Vec::new();
-        tokio::fs::File::open(file).await?.take(MAX_PEM_BYTES).read_to_end(&mut content).await?;
-        Ok(content)
-    };
-    read.await.map_err(|source| KeyPairError::Read { variable, file: file.to_owned(), source })
+fn bytes(file: &Path, variable: &'static str) -> Result<Vec<u8>, KeyPairError> {
+    read_pem(file).map_err(|source| KeyPairError::Read { variable, file: file.to_owned(), source })
+}
+
+/// Blocks on file I/O.
+pub(super) fn read_pem(file: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(file)?.take(MAX_PEM_BYTES).read_to_end(&mut content)?;
+    Ok(content)
 }

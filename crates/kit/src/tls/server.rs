@@ -3,17 +3,18 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
+use rustls::server::{NoServerSessionStorage, ResolvesServerCert};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::authorities::AuthoritiesFile;
+use super::current::CurrentCertificate;
 use super::files::TlsFiles;
-use super::pair::{KeyPairError, PemPair};
+use super::pair::KeyPairError;
+use super::verifier::ClientVerifier;
 
 /// Minimum time between two reads of the certificate files.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,25 +35,45 @@ pub enum TlsError {
 #[derive(Clone, Debug)]
 pub struct ServerTls {
     acceptor: OpaqueServerConfig,
-    current: Arc<CurrentCertificate>,
+    certificates: Arc<ServerCertificates>,
     optional: bool,
+}
+
+#[derive(Debug)]
+struct ServerCertificates {
+    current: Arc<CurrentCertificate>,
+    clients: Option<Arc<ClientVerifier>>,
+    refreshed: Mutex<Instant>,
 }
 
 impl ServerTls {
     /// Reads the files, which must be valid at the start. `protocols` are the ALPN names that the listener supports,
     /// preferred ones first, as in `h2` or `http/1.1`.
     pub async fn open(files: TlsFiles, protocols: &[&str]) -> Result<Self, TlsError> {
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let pem = PemPair::read(&files).await?;
-        let pair = pem.certified(&files, &provider)?;
-        let last_read = tokio::sync::Mutex::new(LastRead { pem: Some(pem), at: Instant::now() });
-        Self::with_certificate(Some(pair), Some(WatchedFiles { files, last_read }), provider, protocols)
+        Self::open_verifying(files, None, protocols).await
+    }
+
+    /// The same for a server that verifies the certificates of clients that present one.
+    pub async fn open_verifying(
+        files: TlsFiles,
+        clients: Option<AuthoritiesFile>,
+        protocols: &[&str],
+    ) -> Result<Self, TlsError> {
+        let opened = tokio::task::spawn_blocking(move || {
+            let current = CurrentCertificate::open(files)?;
+            let verifier = |file| ClientVerifier::new(file, Arc::clone(current.provider()));
+            let clients = clients.map(verifier).transpose().map_err(TlsError::Setup)?;
+            Ok::<_, TlsError>((current, clients))
+        });
+        let stopped = |_| TlsError::Setup(rustls::Error::General("the files were not read".to_owned()));
+        let (current, clients) = opened.await.map_err(stopped)??;
+        Self::with_certificates(current, clients, protocols)
     }
 
     /// For certificates that the process creates itself. No handshake succeeds before the first call of
     /// [`ServerTls::replace`].
     pub fn in_memory(protocols: &[&str]) -> Result<Self, TlsError> {
-        Self::with_certificate(None, None, Arc::new(aws_lc_rs::default_provider()), protocols)
+        Self::with_certificates(CurrentCertificate::in_memory(), None, protocols)
     }
 
     /// Uses this certificate, the server's own first in `chain`, for all new connections. A key that does not belong to
@@ -62,26 +83,33 @@ impl ServerTls {
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
     ) -> Result<(), TlsError> {
-        let pair = CertifiedKey::from_der(chain, key, &self.current.provider).map_err(TlsError::Unusable)?;
-        self.current.set(Arc::new(pair));
-        Ok(())
+        self.certificates.current.replace(chain, key).map_err(TlsError::Unusable)
     }
 
-    fn with_certificate(
-        pair: Option<Arc<CertifiedKey>>,
-        watched: Option<WatchedFiles>,
-        provider: Arc<CryptoProvider>,
+    fn with_certificates(
+        current: CurrentCertificate,
+        clients: Option<ClientVerifier>,
         protocols: &[&str],
     ) -> Result<Self, TlsError> {
-        let current =
-            Arc::new(CurrentCertificate { pair: Mutex::new(pair), provider: Arc::clone(&provider), watched });
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        let (current, clients) = (Arc::new(current), clients.map(Arc::new));
+        let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(current.provider()))
             .with_safe_default_protocol_versions()
-            .map_err(TlsError::Setup)?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&current) as Arc<dyn ResolvesServerCert>);
+            .map_err(TlsError::Setup)?;
+        let builder = match clients.clone() {
+            Some(clients) => builder.with_client_cert_verifier(clients),
+            None => builder.with_no_client_auth(),
+        };
+        let mut config = builder.with_cert_resolver(Arc::clone(&current) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Ok(Self { acceptor: OpaqueServerConfig(Arc::new(config)), current, optional: false })
+        if clients.is_some() {
+            // A resumed session would keep a client certificate that has expired, or whose authority is not trusted any
+            // more.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
+        let refreshed = Mutex::new(Instant::now());
+        let certificates = Arc::new(ServerCertificates { current, clients, refreshed });
+        Ok(Self { acceptor: OpaqueServerConfig(Arc::new(config)), certificates, optional: false })
     }
 
     /// Whether clients without TLS are accepted on the same port.
@@ -101,9 +129,28 @@ impl ServerTls {
 
     /// Reloads the files if they changed, at most once per `RELOAD_INTERVAL`.
     pub async fn refresh(&self) {
-        if let Some(watched) = &self.current.watched {
-            watched.refresh(&self.current).await;
+        if self.certificates.is_due() {
+            let certificates = Arc::clone(&self.certificates);
+            // A panic was logged by its hook; the certificates in use stay.
+            let _ = tokio::task::spawn_blocking(move || certificates.refresh()).await;
         }
+    }
+
+    /// The same, blocking on file I/O.
+    pub(super) fn refresh_now(&self) {
+        if self.certificates.is_due() {
+            self.certificates.refresh();
+        }
+    }
+
+    /// The certificate in use with its intermediate ones; empty if there is none.
+    pub(super) fn chain(&self) -> Vec<CertificateDer<'static>> {
+        self.certificates.current.chain()
+    }
+
+    /// PEM of the authorities by which clients are verified, if they are.
+    pub(super) fn client_authorities(&self) -> Option<Arc<[u8]>> {
+        self.certificates.clients.as_ref().map(|clients| clients.pem())
     }
 
     /// Performs one handshake, with the newest certificate and within a timeout.
@@ -121,6 +168,24 @@ impl ServerTls {
     }
 }
 
+impl ServerCertificates {
+    fn is_due(&self) -> bool {
+        let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = refreshed.elapsed() >= RELOAD_INTERVAL;
+        if due {
+            *refreshed = Instant::now();
+        }
+        due
+    }
+
+    fn refresh(&self) {
+        self.current.refresh();
+        if let Some(clients) = &self.clients {
+            clients.refresh();
+        }
+    }
+}
+
 /// Hides rustls's configuration in debug output, which is long and does not help.
 #[derive(Clone)]
 struct OpaqueServerConfig(Arc<rustls::ServerConfig>);
@@ -128,83 +193,5 @@ struct OpaqueServerConfig(Arc<rustls::ServerConfig>);
 impl fmt::Debug for OpaqueServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TLS")
-    }
-}
-
-/// The content that was last read, valid or not; `None` after a failed read.
-struct LastRead {
-    pem: Option<PemPair>,
-    at: Instant,
-}
-
-struct WatchedFiles {
-    files: TlsFiles,
-    last_read: tokio::sync::Mutex<LastRead>,
-}
-
-impl WatchedFiles {
-    async fn refresh(&self, current: &CurrentCertificate) {
-        // While another handshake reloads the files, this one continues with the current pair.
-        let Ok(mut last_read) = self.last_read.try_lock() else { return };
-        if last_read.at.elapsed() < RELOAD_INTERVAL {
-            return;
-        }
-        last_read.at = Instant::now();
-        let cert = self.files.cert.display();
-        match PemPair::read(&self.files).await {
-            Ok(pem) if last_read.pem.as_ref() == Some(&pem) => {}
-            Ok(pem) => {
-                match pem.certified(&self.files, &current.provider) {
-                    Ok(pair) => {
-                        current.set(pair);
-                        tracing::info!(%cert, "certificate reloaded");
-                    }
-                    Err(error) => {
-                        let error = &error as &dyn std::error::Error;
-                        tracing::warn!(
-                            error,
-                            "the new certificate is not usable; the previous one stays in use"
-                        );
-                    }
-                }
-                last_read.pem = Some(pem);
-            }
-            Err(error) => {
-                // Logged once, not again for every failed read.
-                if last_read.pem.take().is_some() {
-                    let error = &error as &dyn std::error::Error;
-                    tracing::warn!(
-                        error,
-                        "cannot read the server's certificate; the previous one stays in use"
-                    );
-                }
-            }
-        }
-    }
-}
-
-/// The pair in use; `None` before the first [`ServerTls::replace`].
-struct CurrentCertificate {
-    pair: Mutex<Option<Arc<CertifiedKey>>>,
-    provider: Arc<CryptoProvider>,
-    watched: Option<WatchedFiles>,
-}
-
-impl CurrentCertificate {
-    fn set(&self, pair: Arc<CertifiedKey>) {
-        *self.pair.lock().unwrap_or_else(PoisonError::into_inner) = Some(pair);
-    }
-}
-
-impl fmt::Debug for CurrentCertificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let files = self.watched.as_ref().map(|watched| &watched.files);
-        f.debug_struct("CurrentCertificate").field("files", &files).finish_non_exhaustive()
-    }
-}
-
-impl ResolvesServerCert for CurrentCertificate {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.pair.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -1,6 +1,7 @@
 //! A certificate authority that lives as long as a test.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -17,13 +18,21 @@ pub(crate) struct Pki {
 impl Pki {
     /// The server's certificate is valid for `name`; the CA's common name is `ca`.
     pub(crate) fn new(ca: &str, name: &str) -> Self {
+        Self::until(ca, name, None)
+    }
+
+    /// The same with a certificate that expires at this time.
+    pub(crate) fn until(ca: &str, name: &str, end: Option<SystemTime>) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.distinguished_name.push(DnType::CommonName, ca);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
 
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([name.to_owned()]).unwrap();
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        if let Some(end) = end {
+            params.not_after = end.into();
+        }
         let certificate = params.signed_by(&key, &ca).unwrap();
 
         let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! The operator's certificate authority and the server certificates that it signs. No client; time is an argument.
+//! The operator's certificate authority and the certificates that it signs. No client; time is an argument.
 
 use std::time::{Duration, SystemTime};
 
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, SanType,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -18,7 +18,7 @@ pub const AUTHORITY_LIFE: SignedDuration = SignedDuration::from_hours(24 * 3650)
 /// A certificate authority is replaced this long before it expires.
 pub const AUTHORITY_REPLACED_BEFORE: SignedDuration = SignedDuration::from_hours(24 * 365);
 
-/// Validity of a server certificate.
+/// Validity of the certificate of a server or a client.
 pub const CERTIFICATE_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 #[derive(Debug, thiserror::Error)]
@@ -97,19 +97,39 @@ impl CertificateAuthority {
     }
 
     /// Issues a certificate for a server with these host names and addresses.
-    pub fn sign(&self, names: &[String], now: SkewedTime) -> Result<ServerCertificate, CaError> {
+    pub fn sign(&self, names: &[String], now: SkewedTime) -> Result<SignedCertificate, CaError> {
+        self.sign_for(CertificateUsage::Server, names, now)
+    }
+
+    /// Issues a certificate. The names of a client are URIs.
+    pub fn sign_for(
+        &self,
+        usage: CertificateUsage,
+        names: &[String],
+        now: SkewedTime,
+    ) -> Result<SignedCertificate, CaError> {
         let key = KeyPair::generate().map_err(CaError::Issue)?;
         let not_before = now.time - now.skew;
         let not_after = (now.time + CERTIFICATE_LIFE).min(self.certificate.not_after);
-        let mut params = CertificateParams::new(names).map_err(CaError::Issue)?;
+        let mut params = match usage {
+            CertificateUsage::Server => CertificateParams::new(names).map_err(CaError::Issue)?,
+            CertificateUsage::Client => CertificateParams::default(),
+        };
+        if usage == CertificateUsage::Client {
+            let uris = names.iter().map(|name| name.as_str().try_into().map(SanType::URI));
+            params.subject_alt_names = uris.collect::<Result<_, _>>().map_err(CaError::Issue)?;
+        }
         params.distinguished_name.push(DnType::CommonName, "vmafx");
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.extended_key_usages = vec![match usage {
+            CertificateUsage::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            CertificateUsage::Client => ExtendedKeyUsagePurpose::ClientAuth,
+        }];
         params.use_authority_key_identifier_extension = true;
         params.not_before = system(not_before).into();
         params.not_after = system(not_after).into();
         let certificate = params.signed_by(&key, &self.issuer).map_err(CaError::Issue)?;
-        Ok(ServerCertificate {
+        Ok(SignedCertificate {
             authority: self.certificate.pem.clone(),
             certificate: certificate.der().clone(),
             key: key.serialize_der(),
@@ -149,8 +169,15 @@ impl Validity {
     }
 }
 
-/// A server certificate with its key.
-pub struct ServerCertificate {
+/// What a certificate may be used for, and nothing else: a client cannot answer for the controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateUsage {
+    Server,
+    Client,
+}
+
+/// The certificate of a server or a client with its key.
+pub struct SignedCertificate {
     /// PEM of the authority that signed it.
     pub authority: String,
     certificate: CertificateDer<'static>,
@@ -160,16 +187,16 @@ pub struct ServerCertificate {
     pub validity: Validity,
 }
 
-impl ServerCertificate {
+impl SignedCertificate {
     /// Certificate chain and private key for a TLS server.
     pub fn pair(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone())))
     }
 }
 
-impl std::fmt::Debug for ServerCertificate {
+impl std::fmt::Debug for SignedCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerCertificate").field("validity", &self.validity).finish_non_exhaustive()
+        f.debug_struct("SignedCertificate").field("validity", &self.validity).finish_non_exhaustive()
     }
 }
 

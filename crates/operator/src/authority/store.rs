@@ -9,6 +9,7 @@ use std::error::Error;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
+use vmafx_kit::channel::SharedAuthorities;
 
 use super::authorities::{AuthoritySet, RotationStep};
 use super::ca::CaError;
@@ -57,6 +58,8 @@ pub struct AuthorityStore {
     clock: CertificateClock,
     /// The authorities as last read, which renew certificates while the API server does not answer.
     authorities: Option<AuthoritySet>,
+    /// Their certificates.
+    bundle: SharedAuthorities,
 }
 
 impl AuthorityStore {
@@ -68,11 +71,15 @@ impl AuthorityStore {
         clock: CertificateClock,
     ) -> Self {
         let secrets = Api::namespaced(client, namespace);
-        Self { secrets, name, whose, clock, authorities: None }
+        Self { secrets, name, whose, clock, authorities: None, bundle: SharedAuthorities::default() }
     }
 
     pub fn authorities(&self) -> Option<&AuthoritySet> {
         self.authorities.as_ref()
+    }
+
+    pub fn bundle(&self) -> &SharedAuthorities {
+        &self.bundle
     }
 
     pub fn clock(&self) -> &CertificateClock {
@@ -96,6 +103,7 @@ impl AuthorityStore {
         let (mut secret, mut authorities) = self.stored().await?;
         for _ in 0..MAX_STEPS {
             self.authorities = Some(authorities.clone());
+            self.bundle.replace(&authorities.bundle());
             let published = recipient.publish(&authorities.bundle()).await?;
             let step = authorities.advance(self.clock.now(), published == BundleState::UpToDate)?;
             let Some((next, step)) = step else { return Ok(published) };

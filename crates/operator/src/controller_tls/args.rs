@@ -12,7 +12,20 @@ pub const CA_SECRET: &str = "vmafx-controller-ca";
 /// Name that the chart gives to the Secret with the certificate.
 pub const CERT_SECRET: &str = "vmafx-controller-tls";
 
+const TLS: &str = "VMAFX_CONTROLLER_TLS=true";
 const CERT_SECRET_VARIABLE: &str = "VMAFX_OPERATOR_CONTROLLER_CERT_SECRET";
+
+/// Where the client certificates of workers and trainers come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClientCertificateSource {
+    /// They have none.
+    #[default]
+    Off,
+    /// This operator issues one for each namespace.
+    Issue,
+    /// Somebody else stores one in each namespace.
+    Mount,
+}
 
 /// Flattened into the operator's settings.
 #[derive(Clone, Debug, clap::Args)]
@@ -43,6 +56,11 @@ pub struct ControllerCertificateArgs {
     /// Further host names and addresses for the controller's certificate, such as that of an Ingress.
     #[arg(long, env = "VMAFX_OPERATOR_CONTROLLER_CERT_NAMES", value_name = "LIST", value_delimiter = ',')]
     pub controller_cert_names: Vec<String>,
+
+    /// Client certificates of workers and trainers: issue stores one in the Secret vmafx-client-tls of each of their
+    /// namespaces, mount expects that somebody else does.
+    #[arg(long, env = "VMAFX_OPERATOR_CLIENT_CERTS", value_name = "SOURCE", value_enum, default_value_t)]
+    pub client_certs: ClientCertificateSource,
 }
 
 impl ControllerCertificateArgs {
@@ -57,12 +75,19 @@ impl ControllerCertificateArgs {
         channel: &ChannelArgs,
         namespace: &str,
     ) -> Result<Option<IssuedNames>, SettingsError> {
+        let without = |variable, needs| Err(SettingsError::Without { variable, needs });
+        match self.client_certs {
+            ClientCertificateSource::Issue if self.controller_cert_secret.is_none() => {
+                return without("VMAFX_OPERATOR_CLIENT_CERTS=issue", CERT_SECRET_VARIABLE);
+            }
+            ClientCertificateSource::Mount if !channel.controller_tls => {
+                return without("VMAFX_OPERATOR_CLIENT_CERTS=mount", TLS);
+            }
+            _ => {}
+        }
         let Some(certificate) = self.controller_cert_secret.clone() else { return Ok(None) };
         if !channel.controller_tls {
-            return Err(SettingsError::Without {
-                variable: CERT_SECRET_VARIABLE,
-                needs: "VMAFX_CONTROLLER_TLS=true",
-            });
+            return without(CERT_SECRET_VARIABLE, TLS);
         }
         if channel.controller_ca_file.is_some() {
             return Err(SettingsError::Both {
@@ -130,6 +155,16 @@ mod tests {
     #[case(
         &["--controller-cert-secret=s", "--controller-tls", "--controller-cert-names=größe.example.com"],
         "VMAFX_OPERATOR_CONTROLLER_CERT_NAMES cannot be \"größe.example.com\": it is neither a host name nor an address"
+    )]
+    #[case(
+        &["--controller-tls", "--client-certs=issue"],
+        "VMAFX_OPERATOR_CLIENT_CERTS=issue is set, but VMAFX_OPERATOR_CONTROLLER_CERT_SECRET is not: either set \
+         VMAFX_OPERATOR_CONTROLLER_CERT_SECRET or remove VMAFX_OPERATOR_CLIENT_CERTS=issue"
+    )]
+    #[case(
+        &["--client-certs=mount"],
+        "VMAFX_OPERATOR_CLIENT_CERTS=mount is set, but VMAFX_CONTROLLER_TLS=true is not: either set \
+         VMAFX_CONTROLLER_TLS=true or remove VMAFX_OPERATOR_CLIENT_CERTS=mount"
     )]
     fn what_contradicts_the_certificate_is_named(#[case] list: &[&str], #[case] expected: &str) {
         assert_eq!(names(list).unwrap_err(), expected);

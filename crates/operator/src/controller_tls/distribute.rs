@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use vmafx_kit::channel::SharedAuthorities;
 
-use crate::authority::{BundleState, PublishBundle};
+use super::clients::ClientCertificates;
+use super::issue::IssueError;
+use crate::authority::{AuthoritySet, BundleState, PublishBundle};
 use crate::client::requests::{self, ApplyTo};
 use crate::error::ApiError;
 use crate::key::ObjectKey;
@@ -41,6 +43,8 @@ struct Distributor {
     namespaces: ListNamespaces,
     /// The bundle that was published last.
     authorities: SharedAuthorities,
+    /// `None` unless this operator issues client certificates.
+    certificates: Option<ClientCertificates>,
     checked: Mutex<HashMap<String, CheckedConfigMap>>,
 }
 
@@ -54,10 +58,20 @@ struct CheckedConfigMap {
 impl CaDistributor {
     /// `namespaces` lists those to publish in.
     pub fn new(client: Client, namespaces: impl Fn() -> BTreeSet<String> + Send + Sync + 'static) -> Self {
+        Self::with_certificates(client, namespaces, None)
+    }
+
+    /// The same for an operator that issues client certificates too.
+    pub fn with_certificates(
+        client: Client,
+        namespaces: impl Fn() -> BTreeSet<String> + Send + Sync + 'static,
+        certificates: Option<ClientCertificates>,
+    ) -> Self {
         Self(Arc::new(Distributor {
             client,
             namespaces: Box::new(namespaces),
             authorities: SharedAuthorities::default(),
+            certificates,
             checked: Mutex::default(),
         }))
     }
@@ -66,14 +80,31 @@ impl CaDistributor {
         &self.0.authorities
     }
 
-    /// Makes sure that Pods of this namespace can mount the authorities. Before there are any, it does nothing: the
-    /// first publication includes the namespace.
+    /// Makes sure that Pods of this namespace can mount the authorities, and their certificate. Before there are any, it
+    /// does nothing: the first publication includes the namespace.
     pub async fn ensure(&self, namespace: &str) -> Result<(), ApiError> {
         let bundle = self.0.authorities.pem();
         if !bundle.is_empty() {
             self.0.publish_in(namespace, &bundle).await?;
         }
-        Ok(())
+        let Some(certificates) = &self.0.certificates else { return Ok(()) };
+        match certificates.ensure(namespace).await {
+            Err(IssueError::Api(error)) => Err(error),
+            // The next refresh tries again and logs the problem.
+            Err(IssueError::Certificate(_) | IssueError::Rotation(_)) | Ok(()) => Ok(()),
+        }
+    }
+
+    /// Renews the client certificates that are due, if this operator issues some.
+    pub(super) async fn issue_to_clients(
+        &self,
+        authorities: &AuthoritySet,
+        published: bool,
+    ) -> Result<(), IssueError> {
+        match &self.0.certificates {
+            Some(certificates) => certificates.refresh(authorities, published, &(self.0.namespaces)()).await,
+            None => Ok(()),
+        }
     }
 }
 

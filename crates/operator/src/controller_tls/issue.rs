@@ -9,14 +9,16 @@ use kube::{Api, Client};
 use super::certificate::{self, renewal};
 use super::distribute::CaDistributor;
 use crate::authority::store::{params, tls_secret};
-use crate::authority::{AuthoritySet, AuthorityStore, CaError, CertificateClock, RotationError};
+use crate::authority::{
+    AuthoritySet, AuthorityStore, BundleState, CaError, CertificateClock, PublishBundle, RotationError,
+};
 use crate::error::{ApiError, call};
 
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     #[error(transparent)]
     Rotation(#[from] RotationError),
-    #[error("cannot issue the controller's certificate")]
+    #[error("cannot issue a certificate for the controller or its clients")]
     Certificate(#[from] CaError),
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -40,6 +42,24 @@ pub struct CertificateIssuer {
     secrets: Api<Secret>,
     names: IssuedNames,
     distributor: CaDistributor,
+    /// The bundle that the controller's Secret has.
+    stored_bundle: Option<String>,
+}
+
+/// The clients of the controller verify it by the bundle, and the controller verifies them: the next authority signs when
+/// both have it.
+struct BundleRecipients<'a> {
+    clients: &'a CaDistributor,
+    controller: Option<&'a str>,
+}
+
+impl PublishBundle for BundleRecipients<'_> {
+    async fn publish(&self, bundle: &str) -> Result<BundleState, ApiError> {
+        let state = self.clients.publish(bundle).await?;
+        // The controller's Secret is written after this; only the next attempt knows that it was.
+        let behind = state == BundleState::UpToDate && self.controller != Some(bundle);
+        Ok(if behind { BundleState::Written } else { state })
+    }
 }
 
 impl CertificateIssuer {
@@ -55,14 +75,21 @@ impl CertificateIssuer {
             secrets: Api::namespaced(client, namespace),
             names,
             distributor,
+            stored_bundle: None,
         }
     }
 
-    /// Rotates the authorities, and renews the certificate if that is due. A namespace whose workers cannot be given
+    /// Rotates the authorities, and renews the certificates that are due. A namespace whose workers cannot be given
     /// the authorities delays a change of the authority, not the renewal of the certificate.
     pub async fn refresh(&mut self) -> Result<(), IssueError> {
-        let published = self.store.rotate(&self.distributor).await;
+        let controller = self.stored_bundle.as_deref();
+        let recipients = BundleRecipients { clients: &self.distributor, controller };
+        let published = self.store.rotate(&recipients).await;
         self.renew(published.is_ok()).await?;
+        self.stored_bundle = self.store.authorities().map(AuthoritySet::bundle);
+        if let Some(authorities) = self.store.authorities() {
+            self.distributor.issue_to_clients(authorities, published.is_ok()).await?;
+        }
         published?;
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! Address, token and certificate authorities by which a Pod reaches the controller.
+//! Address, token, certificate authorities and client certificate by which a Pod reaches the controller.
 
 use k8s_openapi::api::core::v1::{
-    ConfigMapProjection, EnvVar, KeyToPath, ProjectedVolumeSource, ServiceAccountTokenProjection, Volume,
-    VolumeMount, VolumeProjection,
+    ConfigMapProjection, EnvVar, KeyToPath, ProjectedVolumeSource, SecretProjection,
+    ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
 };
 
 use super::pod;
@@ -11,6 +11,8 @@ use crate::render::pod_defaults::variable;
 use crate::reserved::TOKEN_VOLUME;
 
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/vmafx.dev/controller";
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
 /// The kubelet renews a token after 80 % of its lifetime.
 const TOKEN_SECONDS: i64 = 3600;
 
@@ -31,6 +33,8 @@ pub struct ControllerTls {
     pub server_name: Option<String>,
     /// `ConfigMap` in the namespace of the Pod with the authorities (ca.crt); `None` for those of the image.
     pub ca_config_map: Option<String>,
+    /// Secret in the namespace of the Pod with its client certificate; `None` without one.
+    pub client_secret: Option<String>,
 }
 
 impl ControllerAccess {
@@ -45,12 +49,18 @@ impl ControllerAccess {
             all.extend(tls.server_name.as_ref().map(|name| variable("VMAFX_CONTROLLER_SERVER_NAME", name)));
             let file = || variable("VMAFX_CONTROLLER_CA_FILE", format!("{TOKEN_DIRECTORY}/{CA_KEY}"));
             all.extend(tls.ca_config_map.as_ref().map(|_| file()));
+            if tls.client_secret.is_some() {
+                let file = |name| format!("{TOKEN_DIRECTORY}/{name}");
+                all.push(variable("VMAFX_CONTROLLER_CERT_FILE", file(CERTIFICATE)));
+                all.push(variable("VMAFX_CONTROLLER_KEY_FILE", file(KEY)));
+            }
         }
         all
     }
 
-    /// A token of the Pod's ServiceAccount that only the controller accepts, and the controller's authorities. The
-    /// kubelet starts no container before their `ConfigMap` exists, and updates the file when it changes.
+    /// A token of the Pod's ServiceAccount that only the controller accepts, the controller's authorities, and a client
+    /// certificate. The kubelet starts no container before `ConfigMap` and Secret exist, and updates the files when they
+    /// change.
     pub fn token(&self) -> Volume {
         let token = VolumeProjection {
             service_account_token: Some(ServiceAccountTokenProjection {
@@ -61,10 +71,11 @@ impl ControllerAccess {
             ..VolumeProjection::default()
         };
         let authorities = self.tls.as_ref().and_then(|tls| tls.ca_config_map.clone()).map(authorities);
+        let certificate = self.tls.as_ref().and_then(|tls| tls.client_secret.clone()).map(certificate);
         Volume {
             name: TOKEN_VOLUME.to_owned(),
             projected: Some(ProjectedVolumeSource {
-                sources: Some([token].into_iter().chain(authorities).collect()),
+                sources: Some([token].into_iter().chain(authorities).chain(certificate).collect()),
                 ..ProjectedVolumeSource::default()
             }),
             ..Volume::default()
@@ -77,6 +88,19 @@ fn authorities(config_map: String) -> VolumeProjection {
         config_map: Some(ConfigMapProjection {
             name: config_map,
             items: Some(vec![KeyToPath { key: CA_KEY.to_owned(), path: CA_KEY.to_owned(), mode: None }]),
+            optional: None,
+        }),
+        ..VolumeProjection::default()
+    }
+}
+
+/// The key is readable by the group of the Pod only.
+fn certificate(secret: String) -> VolumeProjection {
+    let item = |key: &str| KeyToPath { key: key.to_owned(), path: key.to_owned(), mode: Some(0o440) };
+    VolumeProjection {
+        secret: Some(SecretProjection {
+            name: secret,
+            items: Some(vec![item(CERTIFICATE), item(KEY)]),
             optional: None,
         }),
         ..VolumeProjection::default()

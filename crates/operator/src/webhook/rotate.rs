@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use kube::{Api, Client};
 use vmafx_kit::causes::chain;
+use vmafx_kit::channel::SharedAuthorities;
 use vmafx_kit::health::ReadinessGate;
 use vmafx_kit::tasks::Shutdown;
 use vmafx_kit::tls::{ServerTls, TlsError};
 
 use super::publish::LiveConfiguration;
 use crate::authority::{
-    AuthoritySet, AuthorityStore, BundleState, CaError, CertificateClock, RotationError, ServerCertificate,
+    AuthoritySet, AuthorityStore, BundleState, CaError, CertificateClock, RotationError, SignedCertificate,
 };
 
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
@@ -48,7 +49,7 @@ pub struct CertificateRotator {
     /// Host names and addresses of the certificate.
     hosts: Vec<String>,
     tls: ServerTls,
-    certificate: Option<ServerCertificate>,
+    certificate: Option<SignedCertificate>,
     /// The last logged problem; each is logged once.
     logged: Option<String>,
 }
@@ -134,7 +135,12 @@ impl CertificateRotator {
         Ok(())
     }
 
-    pub fn certificate(&self) -> Option<&ServerCertificate> {
+    /// What the API server is given to verify the webhook.
+    pub fn bundle(&self) -> SharedAuthorities {
+        self.store.bundle().clone()
+    }
+
+    pub fn certificate(&self) -> Option<&SignedCertificate> {
         self.certificate.as_ref()
     }
 

@@ -156,3 +156,52 @@ fn a_controller_elsewhere_is_verified_by_the_authorities_that_are_named_or_those
     let public = Release::new("elsewhere", &["operator.controllerAddress.caSecret="]);
     assert_eq!(public.source("vmafx-operator"), CertificateSource::Elsewhere);
 }
+
+#[rstest]
+#[case::off("quick-start", &[], None, None, false)]
+#[case::optional("quick-start", &["tls.clientCertificates=optional"], Some("issue"), Some("tls"), false)]
+#[case::required("quick-start", &["tls.clientCertificates=required"], Some("issue"), Some("tls"), true)]
+#[case::of_the_companys_authority(
+    "quick-start",
+    &["tls.clientCertificates=required", "tls.clientAuthoritySecret=company"],
+    Some("mount"),
+    Some("client-ca"),
+    true
+)]
+#[case::cert_manager("postgres", &["tls.clientCertificates=required"], Some("mount"), Some("tls"), true)]
+fn one_value_gives_workers_certificates_that_the_controller_verifies(
+    #[case] values: &str,
+    #[case] set: &[&str],
+    #[case] source: Option<&str>,
+    #[case] authorities: Option<&str>,
+    #[case] required: bool,
+) {
+    let release = Release::new(values, set);
+    release.source("vmafx-operator");
+    assert_eq!(release.variable("vmafx-operator", "VMAFX_OPERATOR_CLIENT_CERTS"), source);
+    let file = authorities.map(|volume| format!("/var/run/secrets/vmafx.dev/{volume}/ca.crt"));
+    assert_eq!(release.variable("vmafx-controller", "VMAFX_GRPC_CLIENT_CA_FILE"), file.as_deref());
+    let refuses = release.variable("vmafx-controller", "VMAFX_GRPC_CLIENT_CERTS_REQUIRED");
+    assert_eq!(refuses, required.then_some("true"));
+    let company = set.contains(&"tls.clientAuthoritySecret=company").then_some("company");
+    assert_eq!(release.secret("vmafx-controller", "client-ca"), company);
+    let mounts = release.pod("vmafx-controller")["containers"][0]["volumeMounts"].as_array().unwrap();
+    if let Some(volume) = authorities {
+        assert!(mounts.iter().any(|mount| mount["name"] == volume), "{volume} is not mounted");
+    }
+    // Only an operator that issues them has the permission to write them.
+    let rules = release.get("ClusterRole", "vmafx-operator")["rules"].as_array().unwrap();
+    let secrets: Vec<_> = rules.iter().filter(|rule| rule["resources"] == json!(["secrets"])).collect();
+    let names: Vec<_> = secrets.iter().map(|rule| &rule["resourceNames"]).collect();
+    let expected = json!(["vmafx-client-tls"]);
+    assert_eq!(names, if source == Some("issue") { vec![&expected] } else { vec![] });
+}
+
+#[rstest]
+#[case("tls.clientCertificates=required,tls.enabled=false", "certificates of clients need tls.enabled=true")]
+#[case("tls.clientAuthoritySecret=company", "set tls.clientCertificates to optional or required too")]
+#[case("tls.clientCertificates=always", "clientCertificates")]
+fn client_certificates_that_cannot_work_are_refused(#[case] set: &str, #[case] expected: &str) {
+    let refusal = Chart::refused(&["--set", "operator.enabled=true", "--set", set]);
+    assert!(refusal.contains(expected), "{refusal}");
+}

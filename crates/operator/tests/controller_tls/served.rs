@@ -19,7 +19,7 @@ use crate::fixture::IssuerFixture;
 
 vmafx_testkit::controller_in_test_program!();
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Parser)]
 struct ClientSettings {
@@ -59,7 +59,7 @@ async fn submit(client: &mut Client, key: &str) -> Result<String, tonic::Status>
 }
 
 /// The settings that the chart gives to the controller, for gRPC.
-fn with_tls(mounted: &Path) -> ControllerConfig {
+pub(crate) fn with_tls(mounted: &Path) -> ControllerConfig {
     let file = |name: &str| mounted.join(name).display().to_string();
     controller_config()
         .env("VMAFX_GRPC_TLS", "true")

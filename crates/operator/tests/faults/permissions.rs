@@ -1,17 +1,22 @@
 //! The operator's generated role is sufficient, and none of its permissions is unused.
 
 use std::fs;
+use std::time::SystemTime;
 
 use futures::future::join_all;
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use k8s_openapi::api::rbac::v1::PolicyRule;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use rustix::process::Signal;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 use vmafx_api::{VmafxJob, VmafxModelTraining};
-use vmafx_operator::controller_tls::CA_CONFIG_MAP;
+use vmafx_kit::tls::ClientCertificate;
 use vmafx_operator::controller_tls::args::{CA_SECRET, CERT_SECRET};
+use vmafx_operator::controller_tls::{CA_CONFIG_MAP, CLIENT_SECRET};
 use vmafx_operator::webhook::args::SECRET;
 use vmafx_testkit::kube::TestCluster;
 use vmafx_testkit::kube::account::{Grant, TestServiceAccount};
@@ -27,6 +32,7 @@ const GUARDED: [&str; 3] =
 
 #[tokio::test]
 async fn no_request_is_denied_and_no_permission_is_unused() {
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     let port = vmafx_testkit::ports::free_address().unwrap().port().to_string();
     let mut fixture = FaultFixture::new(&[
         ("VMAFX_OPERATOR_LEADER_ELECTION", "true"),
@@ -36,6 +42,7 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
         ("VMAFX_CONTROLLER_TENANT_PER_NAMESPACE", "true"),
         ("VMAFX_CONTROLLER_TLS", "true"),
         ("VMAFX_OPERATOR_CONTROLLER_CERT_SECRET", CERT_SECRET),
+        ("VMAFX_OPERATOR_CLIENT_CERTS", "issue"),
     ])
     .await;
     // The certificate authorities are generated if there are none, and again if the stored ones are invalid; then the
@@ -71,6 +78,11 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
         .await
         .unwrap();
     tokio::join!(life_of_a_job(&fixture), train(&fixture), review(&port));
+    mounts_its_certificate(&fixture).await;
+    for purpose in ["webhook-server", "webhook-authorities", "controller-authorities"] {
+        let labels = format!("purpose=\"{purpose}\"");
+        fixture.operator.until_metric("vmafx_tls_certificate_not_after_seconds", &labels, now).await;
+    }
 
     let log = log();
     let denied: Vec<_> =
@@ -80,6 +92,29 @@ async fn no_request_is_denied_and_no_permission_is_unused() {
     let unused: Vec<_> = never_used(&rules, &log.0).iter().map(ToString::to_string).collect();
     let guarded = GUARDED.map(|enforced| format!("update {enforced}.vmafx.dev"));
     assert_eq!(unused, guarded);
+}
+
+/// Every Pod mounts the Secret with a certificate for its namespace, which exists.
+async fn mounts_its_certificate(fixture: &FaultFixture) {
+    let namespace = fixture.namespace.name();
+    let secret = Api::<Secret>::namespaced(fixture.client(), namespace).get(CLIENT_SECRET).await.unwrap();
+    let pem = &secret.data.unwrap()["tls.crt"].0;
+    let certificate = ClientCertificate::parse(&CertificateDer::from_pem_slice(pem).unwrap());
+    assert_eq!(certificate.namespace.as_deref(), Some(namespace));
+    let sets = Api::<StatefulSet>::namespaced(fixture.client(), namespace).list(&ListParams::default()).await;
+    let sets = sets.unwrap().items;
+    assert!(sets.len() > 1, "{}", sets.len());
+    for set in sets {
+        let pod = set.spec.unwrap().template.spec.unwrap();
+        let projected = pod.volumes.iter().flatten().filter_map(|volume| volume.projected.as_ref());
+        let sources = projected.flat_map(|projected| projected.sources.iter().flatten());
+        let mounted = sources.filter_map(|source| source.secret.as_ref());
+        let mounted: Vec<_> = mounted.map(|secret| (secret.name.as_str(), secret.optional)).collect();
+        assert_eq!(mounted, [(CLIENT_SECRET, None)]);
+        let variables = pod.containers[0].env.iter().flatten().map(|variable| variable.name.as_str());
+        let own: Vec<_> = variables.filter(|name| name.starts_with("VMAFX_CONTROLLER_CERT_")).collect();
+        assert_eq!(own, ["VMAFX_CONTROLLER_CERT_FILE"]);
+    }
 }
 
 /// Sends the webhook what the API server sends when a user creates a VmafxNode.

@@ -136,6 +136,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- $names = append $names .Values.operator.controllerToken.secretName }}
 {{- $names = append $names .Values.monitoring.metricsToken.secretName }}
 {{- $names = append $names .Values.tls.secretName }}
+{{- $names = append $names .Values.tls.clientAuthoritySecret }}
 {{- if .Values.tls.enabled }}
 {{- $names = concat $names (list (printf "%s-controller-ca" (include "vmafx.fullname" .)) (include "vmafx.tlsSecret" .)) }}
 {{- end }}
@@ -186,6 +187,13 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- end }}
 {{- end }}
 
+{{/* Where the client certificates of workers and trainers come from: off, issue or mount. */}}
+{{- define "vmafx.clientCertificates" -}}
+{{- if or (eq .Values.tls.clientCertificates "none") (ne (include "vmafx.tls" .) "true") }}off
+{{- else if and (eq (include "vmafx.tlsIssued" .) "true") (not .Values.tls.clientAuthoritySecret) }}issue
+{{- else }}mount{{ end }}
+{{- end }}
+
 {{/* Host names of the controller's certificate, as a JSON list. */}}
 {{- define "vmafx.tlsNames" -}}
 {{- $service := printf "%s-controller" (include "vmafx.fullname" .) }}
@@ -232,6 +240,12 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 {{- end }}
 {{- if and .Values.tls.acceptPlainText (not .Values.tls.enabled) }}
 {{- fail "tls.acceptPlainText: it is for the change to TLS and needs tls.enabled=true" }}
+{{- end }}
+{{- if and (ne .Values.tls.clientCertificates "none") (not .Values.tls.enabled) }}
+{{- fail "tls.clientCertificates: certificates of clients need tls.enabled=true" }}
+{{- end }}
+{{- if and .Values.tls.clientAuthoritySecret (eq .Values.tls.clientCertificates "none") }}
+{{- fail "tls.clientAuthoritySecret: set tls.clientCertificates to optional or required too" }}
 {{- end }}
 {{- if and .Values.tls.secretName .Values.tls.certManager.enabled }}
 {{- fail "tls: set either tls.secretName or tls.certManager.enabled=true" }}

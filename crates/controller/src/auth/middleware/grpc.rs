@@ -7,7 +7,7 @@ use http::{Request, Response};
 use tonic::Status;
 use tower::{Layer, Service};
 
-use super::{CallAuthorizer, admit};
+use super::{CallAuthorizer, RequestHead, admit};
 use crate::audit::AuditedCall;
 use crate::auth::permissions;
 
@@ -57,7 +57,7 @@ where
         Box::pin(async move {
             let permission = permissions::of_grpc_method(request.uri().path());
             let call = AuditedCall::of(request.extensions());
-            match authorizer.authorize(permission, request.headers(), &call).await {
+            match authorizer.authorize(permission, RequestHead::of(&request), &call).await {
                 Ok(identity) => {
                     admit(identity, request.extensions_mut());
                     inner.call(request).await

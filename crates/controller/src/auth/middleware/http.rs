@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::{CallAuthorizer, admit};
+use super::{CallAuthorizer, RequestHead, admit};
 use crate::audit::AuditedCall;
 use crate::auth::permissions::{self, Permission};
 use crate::identity::{Role, Roles};
@@ -36,7 +36,7 @@ pub async fn authorize_http(
         RouteMatch::Unlisted => None,
     };
     let call = AuditedCall::of(request.extensions());
-    match authorizer.authorize(permission, request.headers(), &call).await {
+    match authorizer.authorize(permission, RequestHead::of(&request), &call).await {
         Ok(identity) => {
             if let RouteMatch::OtherMethods(_, methods) = matched {
                 return method_not_allowed(&methods);

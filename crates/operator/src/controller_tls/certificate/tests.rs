@@ -83,7 +83,7 @@ fn a_certificate_with_other_names_is_replaced_once(#[case] hosts: &[&str]) {
     let hosts: Vec<_> = hosts.iter().map(|&host| host.to_owned()).collect();
     let mut secret = issued(&authorities, start());
     let renewed = |secret: &Secret| renewal(Some(secret), &authorities, &hosts, start(), false);
-    assert_eq!(renewed(&secret), Some(RenewalReason::HostNames));
+    assert_eq!(renewed(&secret), Some(RenewalReason::Names));
     let certificate = authorities.current.sign(&hosts, at(start())).unwrap();
     write(&mut secret, &certificate, &authorities.bundle());
     assert_eq!(renewed(&secret), None);
@@ -118,4 +118,22 @@ fn a_promoted_authority_signs_only_when_all_clients_have_it_and_the_certificate_
     assert_eq!(reason, Some(RenewalReason::Authority));
     let renewed = issued(&authorities, later);
     assert_eq!(renewal(Some(&renewed), &authorities, &hosts(), later, true), None);
+}
+
+#[test]
+fn the_certificate_of_a_server_is_none_for_a_client_and_that_of_another_client_neither() {
+    let authorities = authorities();
+    let names = ["spiffe://vmafx.dev/ns/studio".to_owned()];
+    let subject = CertificateSubject { usage: CertificateUsage::Client, names: &names };
+    let signed = |usage, name: &str| {
+        let mut secret = Secret::default();
+        let certificate = authorities.current.sign_for(usage, &[name.to_owned()], at(start())).unwrap();
+        write(&mut secret, &certificate, &authorities.bundle());
+        let stored = StoredCertificate::parse(&secret);
+        renewal_for(stored.as_ref(), subject, &authorities, start(), false)
+    };
+    assert_eq!(signed(CertificateUsage::Client, &names[0]), None);
+    assert_eq!(signed(CertificateUsage::Server, "localhost"), Some(RenewalReason::Untrusted));
+    let another = signed(CertificateUsage::Client, "spiffe://vmafx.dev/ns/video");
+    assert_eq!(another, Some(RenewalReason::Names));
 }

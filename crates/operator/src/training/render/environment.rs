@@ -19,7 +19,7 @@
 //! | `VMAFX_OCI_PLAIN_HTTP`                | registries without TLS                                                  |
 //! | `VMAFX_CONTROLLER_ADDR`               | host:port of the controller's gRPC service                              |
 //! | `VMAFX_CONTROLLER_TOKEN_FILE`         | token of the Pod's ServiceAccount for it                                |
-//! | `VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE` | TLS to the controller                                      |
+//! | `VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE`, `_CERT_FILE`, `_KEY_FILE` | TLS to the controller           |
 //! | `DOCKER_CONFIG`                       | directory with a `config.json` that has the registry's credentials      |
 //!
 //! A variable without a value is omitted.

@@ -120,6 +120,7 @@ fn the_controller_is_verified_by_its_authority(
     let tls = ControllerTls {
         server_name: server_name.map(str::to_owned),
         ca_config_map: config_map.map(str::to_owned),
+        client_secret: None,
     };
     let controller = ControllerAccess { tls: Some(tls), ..defaults().controller };
     let defaults = TrainerDefaults { controller, ..defaults() };
@@ -205,6 +206,7 @@ fn the_table_of_variables_is_complete() {
             tls: Some(ControllerTls {
                 server_name: Some("c".to_owned()),
                 ca_config_map: Some("ca".to_owned()),
+                client_secret: Some("client".to_owned()),
             }),
             ..defaults().controller
         },
@@ -213,7 +215,7 @@ fn the_table_of_variables_is_complete() {
     };
     let all = training(json!({ "registrySecret": "s", "dataSource": { "nodeSelector": { "a": "b" } } }));
     let table = include_str!("environment.rs");
-    let row = "`VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE`";
+    let row = "`VMAFX_CONTROLLER_TLS`, `_SERVER_NAME`, `_CA_FILE`, `_CERT_FILE`, `_KEY_FILE`";
     assert!(table.contains(row));
     for variable in pod(&all, &defaults).containers[0].env.iter().flatten() {
         let name = variable.name.as_str();
