@@ -197,6 +197,7 @@ impl AuthArgs {
             None => Arc::new(configured),
         };
         let declared = issuers.tenants.clone();
+        let signal = declared.as_ref().map(|registry| registry.signal().clone()).unwrap_or_default();
         let inner = Inner {
             anonymous,
             issuers,
@@ -205,6 +206,7 @@ impl AuthArgs {
             cache: TokenCache::default(),
             clocks,
             metrics,
+            signal,
         };
         let authenticator = Authenticator(Arc::new(inner));
         Ok(Access {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 
 use super::bearer;
+use super::call_access::AccessSignal;
 use super::clocks::Clocks;
 use super::issuers::Issuers;
 use super::jwt::{self, UnverifiedToken};
@@ -30,6 +31,7 @@ pub(super) struct Inner {
     pub(super) cache: TokenCache,
     pub(super) clocks: Clocks,
     pub(super) metrics: AuthMetrics,
+    pub(super) signal: AccessSignal,
 }
 
 #[derive(Clone, Debug)]
@@ -76,7 +78,16 @@ impl Authenticator {
         &self.0.metrics
     }
 
-    async fn identify(
+    pub(super) fn access_signal(&self) -> &AccessSignal {
+        &self.0.signal
+    }
+
+    /// Whether authentication is disabled.
+    pub(super) fn accepts_everybody(&self) -> bool {
+        self.0.anonymous.is_some()
+    }
+
+    pub(super) async fn identify(
         &self,
         bearer: Option<&str>,
         namespace: Option<&str>,

@@ -1,4 +1,5 @@
-//! Authorizes every request before its handler runs, and puts the caller's [`Identity`] into the request's extensions.
+//! Authorizes every request before its handler runs, and puts the caller's [`Identity`] and [`CallAccess`] into the request's
+//! extensions.
 //!
 //! The decision uses only the head of the request, so the body of a denied request is never read.
 
@@ -7,14 +8,14 @@ mod http;
 
 use ::http::{Extensions, HeaderMap};
 use vmafx_kit::serve::RequestAuthorization;
-use vmafx_proto::NAMESPACE_HEADER;
 
 pub use self::grpc::{GrpcAuthLayer, GrpcAuthService};
 pub use self::http::authorize_http;
 use super::authenticator::Authenticator;
-use super::bearer;
+use super::call_access::CallAccess;
 use super::outcome::AuthOutcome;
 use super::permissions::Permission;
+use super::{bearer, namespaces};
 use crate::audit::AuditedCall;
 use crate::identity::{Identity, Role, Roles};
 use crate::refusal::Refusal;
@@ -34,45 +35,40 @@ impl CallAuthorizer {
         permission: Option<Permission>,
         headers: &HeaderMap,
         call: &AuditedCall,
-    ) -> Result<Option<Identity>, Refusal> {
+    ) -> Result<Option<(Identity, CallAccess)>, Refusal> {
         if permission == Some(Permission::Exempt) {
             self.0.metrics().call(AuthOutcome::Accepted);
             return Ok(None);
         }
-        let identity = self.0.authenticate_for(bearer::token(headers), namespace(headers), call).await?;
+        let (token, namespace) = (bearer::token(headers), namespaces::of_call(headers));
+        let identity = self.0.authenticate_for(token, namespace, call).await?;
         let deny = |outcome, text| {
             self.0.metrics().call(outcome);
             tracing::debug!(?outcome, tenant = %identity.tenant, subject = identity.subject, "denied a call");
             Err(Refusal::Denied(text))
         };
         match permission {
-            Some(Permission::Roles(roles)) if !identity.roles.intersects(roles) => {
+            Some(Permission::Roles(roles)) if identity.roles.intersects(roles) => {
+                self.0.metrics().call(AuthOutcome::Accepted);
+                let access = CallAccess::new(&self.0, headers, &identity, roles);
+                Ok(Some((identity, access)))
+            }
+            Some(Permission::Roles(roles)) => {
                 deny(AuthOutcome::Role, format!("this call needs one of the roles {}", names(roles)))
             }
-            Some(_) => {
-                self.0.metrics().call(AuthOutcome::Accepted);
-                Ok(Some(identity))
-            }
-            None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
+            Some(Permission::Exempt) | None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
         }
     }
 }
 
 /// Adds the caller to the extensions of a permitted request, and keeps the connection of one that is authenticated.
-fn admit(identity: Option<Identity>, extensions: &mut Extensions) {
-    let Some(identity) = identity else { return };
+fn admit(caller: Option<(Identity, CallAccess)>, extensions: &mut Extensions) {
+    let Some((identity, access)) = caller else { return };
     if let Some(request) = extensions.get::<RequestAuthorization>() {
         request.authorized();
     }
     extensions.insert(identity);
-}
-
-/// The namespace that the call is for.
-fn namespace(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
-    let value = values.next()?;
-    // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
-    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
+    extensions.insert(access);
 }
 
 fn names(roles: Roles) -> String {

@@ -1,5 +1,7 @@
 //! The tenants of Kubernetes namespaces.
 
+use http::HeaderMap;
+use vmafx_proto::NAMESPACE_HEADER;
 use vmafx_queue::TenantId;
 use vmafx_queue::ids::IdError;
 
@@ -34,6 +36,14 @@ impl NamespaceTenants {
             _ => None,
         }
     }
+}
+
+/// The namespace that a call is for.
+pub(super) fn of_call(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
+    let value = values.next()?;
+    // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
+    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
 }
 
 /// Whether the text can be the name of a namespace.

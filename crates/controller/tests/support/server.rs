@@ -13,6 +13,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Status};
 use tower::ServiceBuilder;
+use vmafx_controller::auth::CallAccess;
 use vmafx_controller::background;
 use vmafx_controller::grpc::{self, CallMetrics, CountCalls, MessageSizes};
 use vmafx_controller::identity::{Identity, Role, Roles};
@@ -299,6 +300,7 @@ fn trusting_gate(mut request: Request<()>) -> Result<Request<()>, Status> {
         let (subject, calls_for_namespaces) = (subject.to_owned(), subject == OPERATOR);
         let identity = Identity { tenant, subject, roles, calls_for_namespaces };
         request.extensions_mut().insert(identity);
+        request.extensions_mut().insert(CallAccess::UNLIMITED);
     }
     Ok(request)
 }

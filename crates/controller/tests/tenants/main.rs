@@ -18,6 +18,7 @@ mod node;
 mod away;
 mod namespaces;
 mod resources;
+mod streams;
 
 /// The module in which `node.rs` expects its client.
 mod server {
