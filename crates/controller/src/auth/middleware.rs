@@ -56,7 +56,9 @@ impl CallAuthorizer {
             Some(Permission::Roles(roles)) => {
                 deny(AuthOutcome::Role, format!("this call needs one of the roles {}", names(roles)))
             }
-            Some(Permission::Exempt) | None => deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned()),
+            Some(Permission::Exempt) | None => {
+                deny(AuthOutcome::UnknownMethod, "no role permits this method".to_owned())
+            }
         }
     }
 }

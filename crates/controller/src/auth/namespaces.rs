@@ -28,6 +28,15 @@ impl NamespaceTenants {
         if value == PLACEHOLDER { Ok(Self::Each) } else { TenantId::new(value).map(Self::One) }
     }
 
+    /// Whether a tenant that is not declared exists.
+    pub(super) fn has_undeclared(&self, tenant: &TenantId) -> bool {
+        match self {
+            Self::Each => true,
+            Self::One(one) => one == tenant,
+            Self::Declared => false,
+        }
+    }
+
     /// `None` if the text cannot be the name of a namespace.
     pub(super) fn tenant_of(&self, namespace: &str) -> Option<TenantId> {
         match self {

@@ -1,8 +1,9 @@
 //! Streams end with the access of their callers, and those of others go on.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use rstest::rstest;
 use serde_json::json;
 use tokio::time::timeout;
@@ -11,14 +12,14 @@ use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::controller::ControllerServer;
 
-use crate::fixture::{Platform, TIMEOUT, answered, tenant, token};
+use crate::fixture::{Platform, TIMEOUT, answered, tenant, token, token_with};
 use crate::http::Http;
 use crate::issuer::Issuer;
 
 const JOBS: &str = "/v1/jobs";
 
 /// How a stream ended.
-type StreamEnd = tokio::task::JoinHandle<Status>;
+type StreamEnd = BoxFuture<'static, Status>;
 
 /// The end of one stream of each kind, as a gRPC status.
 async fn open_all(controller: &ControllerServer, token: &str) -> [(&'static str, StreamEnd); 3] {
@@ -31,9 +32,9 @@ async fn open_all(controller: &ControllerServer, token: &str) -> [(&'static str,
     let events = events.send().await.unwrap();
     assert_eq!(events.status(), 200);
     [
-        ("jobs", tokio::spawn(async move { jobs.map_ok(drop).try_collect::<()>().await.unwrap_err() })),
-        ("samples", tokio::spawn(async move { samples.map_ok(drop).try_collect::<()>().await.unwrap_err() })),
-        ("events", tokio::spawn(async move { end_of_events(&events.text().await.unwrap()) })),
+        ("jobs", async { jobs.map_ok(drop).try_collect::<()>().await.unwrap_err() }.boxed()),
+        ("samples", async { samples.map_ok(drop).try_collect::<()>().await.unwrap_err() }.boxed()),
+        ("events", async { end_of_events(&events.text().await.unwrap()) }.boxed()),
     ]
 }
 
@@ -48,7 +49,7 @@ fn end_of_events(events: &str) -> Status {
 /// Waits for the ends; HTTP has the text only.
 async fn end_with<const N: usize>(streams: [(&str, StreamEnd); N], code: Code, text: &str) {
     for (name, stream) in streams {
-        let ended = timeout(TIMEOUT, stream).await.unwrap_or_else(|_| panic!("{name} goes on")).unwrap();
+        let ended = timeout(TIMEOUT, stream).await.unwrap_or_else(|_| panic!("{name} goes on"));
         assert_eq!(ended.message(), text, "{name}");
         let expected = if name == "events" { Code::Unknown } else { code };
         assert_eq!(ended.code(), expected, "{name}");
@@ -132,11 +133,8 @@ async fn a_stream_ends_when_its_token_expires() {
     platform.apply("acme", tenant("acme", &issuer)).await;
     answered(&controller, &token(&issuer, "acme"), JOBS, 200).await;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    let expires = now + Duration::from_secs(15) - Duration::from_secs(30);
-    let short = issuer.token_with(|claims| {
-        claims["exp"] = json!(expires.as_secs());
-        claims["nbf"] = json!(expires.as_secs() - 60);
-    });
+    let expires = now.as_secs() + 15 - 30;
+    let short = token_with(&issuer, "acme", |claims| claims["exp"] = json!(expires));
     let streams = open_all(&controller, &short).await;
     end_with(streams, Code::Unauthenticated, "invalid or missing token").await;
 }
@@ -144,7 +142,8 @@ async fn a_stream_ends_when_its_token_expires() {
 #[tokio::test]
 async fn a_stream_ends_when_its_token_is_removed_from_the_file() {
     let (platform, issuer) = (Platform::new().await, Issuer::start().await);
-    let tokens = |reader: &str| format!("tokens:\n- {{token: {reader}, tenant: acme, roles: ['vmafx:reader']}}\n");
+    let tokens =
+        |reader: &str| format!("tokens:\n- {{token: {reader}, tenant: acme, roles: ['vmafx:reader']}}\n");
     let config = platform.config().tokens(&tokens("reader-0123456789abcdef"));
     let controller = config.start().await.unwrap();
     platform.apply("acme", tenant("acme", &issuer)).await;

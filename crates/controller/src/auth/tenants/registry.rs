@@ -27,6 +27,7 @@ use crate::auth::outcome::AuthOutcome;
 use crate::auth::principal::{Membership, Principal};
 use crate::auth::provider::{log_subject, validate_claims, verify_signature};
 use crate::auth::token_cache::VerifiedToken;
+use crate::identity::SubjectSource;
 
 const MAX_MISSED_REFRESHES: u32 = 10;
 
@@ -158,6 +159,7 @@ impl TenantRegistry {
                     let principal = Principal {
                         membership: Membership::Tenant(tenant.id.clone()),
                         subject: log_subject(claims),
+                        source: SubjectSource::Tenant,
                         roles: tenant.roles(claims.roles(&oidc.names.roles)),
                         calls_for_namespaces: false,
                     };
