@@ -1,12 +1,13 @@
 //! `make e2e`: the end-to-end scenarios on a whole node with the images and the chart.
 
+mod older;
 mod oldest;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tokio::runtime::Runtime;
-use vmafx_e2e::scenario::{self, FaultRun};
+use vmafx_e2e::scenario::{self, FaultRun, UpgradeRun};
 use vmafx_e2e::{Platform, Steps};
 use vmafx_testkit::kube::probe::{ProbeResult, probe};
 use vmafx_testkit::prerequisite::is_ci;
@@ -34,6 +35,10 @@ enum Scenario {
     Restore,
     /// 2 000 jobs over all faults in random order
     Random,
+    /// The last release without TLS is upgraded to this one while jobs run
+    Upgrade,
+    /// The same by the two upgrades that the documents describe
+    UpgradeInSteps,
     /// The integration tests on the oldest release of Kubernetes that we support
     OldestKubernetes,
 }
@@ -118,6 +123,10 @@ async fn run_scenarios(images: &vmafx_e2e::Images, scenarios: &[Selection], step
             Selection::Scenario(Scenario::ClockSteps) => scenario::clock_steps(&platform, steps).await,
             Selection::Scenario(Scenario::Restore) => scenario::restore(&platform, steps).await,
             Selection::Scenario(Scenario::Random) => scenario::random(&platform, steps).await,
+            Selection::Scenario(Scenario::Upgrade) => upgrade(&platform, steps, UpgradeRun::AtOnce).await,
+            Selection::Scenario(Scenario::UpgradeInSteps) => {
+                upgrade(&platform, steps, UpgradeRun::InSteps).await
+            }
             Selection::Scenario(Scenario::OldestKubernetes) => Ok(()),
             Selection::Fault(run) => scenario::fault(&platform, steps, run).await,
         };
@@ -132,4 +141,9 @@ async fn run_scenarios(images: &vmafx_e2e::Images, scenarios: &[Selection], step
             Ok(())
         })
         .await
+}
+
+async fn upgrade(platform: &Platform, steps: &mut Steps, run: UpgradeRun) -> Result<()> {
+    let older = steps.blocking("build the images of the older release", older::build)?;
+    scenario::upgrade(platform, steps, &older, run).await
 }

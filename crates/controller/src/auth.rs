@@ -16,10 +16,12 @@
 //! | keys are refreshed after 15 min and expire after 24 h              | `tests/auth/keys.rs`                        |
 //! | every served method is listed in the permissions                   | `permissions/tests.rs`                      |
 //! | the body of a denied request is not read                           | `tests/auth/gate.rs`                        |
+//! | a stream ends with the access of its caller                        | `tests/tenants/streams.rs`                  |
 
 mod args;
 mod authenticator;
 mod bearer;
+mod call_access;
 pub(crate) mod certificates;
 mod claims;
 mod clocks;
@@ -45,6 +47,7 @@ mod token_cache;
 
 pub use self::args::{Access, AuthArgs, AuthError};
 pub use self::authenticator::Authenticator;
+pub use self::call_access::CallAccess;
 pub use self::certificates::CertificatePolicy;
 pub use self::clocks::Clocks;
 pub use self::metrics::{AuthMetrics, KeyFetchResult};

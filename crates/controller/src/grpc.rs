@@ -28,6 +28,7 @@ use self::scoring::Scoring;
 pub use self::serving::ServingLayer;
 pub(crate) use self::status::refused;
 use crate::audit::AuditedCall;
+use crate::auth::CallAccess;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -103,6 +104,10 @@ async fn set_not_serving(health: &HealthReporter) {
 
 fn caller<T>(request: &tonic::Request<T>) -> Result<Identity, Refusal> {
     request.extensions().get::<Identity>().cloned().ok_or(Refusal::Unauthenticated)
+}
+
+fn access<T>(request: &tonic::Request<T>) -> Result<CallAccess, Refusal> {
+    request.extensions().get::<CallAccess>().cloned().ok_or(Refusal::Unauthenticated)
 }
 
 /// The line of a call in the audit log.

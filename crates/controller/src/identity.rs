@@ -75,6 +75,16 @@ impl fmt::Debug for Roles {
     }
 }
 
+/// Whose issuer chose the subject of a caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SubjectSource {
+    /// The settings of the controller: their issuer, or the token file.
+    #[default]
+    Platform,
+    /// An issuer that a declared tenant has for itself. It may choose any text, that of a ServiceAccount too.
+    Tenant,
+}
+
 /// An authenticated caller; an extension of every request that passed the authorization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
@@ -82,6 +92,7 @@ pub struct Identity {
     pub tenant: TenantId,
     /// For logs, and the owner of the caller's idempotency keys.
     pub subject: String,
+    pub source: SubjectSource,
     pub roles: Roles,
     /// Whether the caller is the operator, which may call for any namespace.
     pub calls_for_namespaces: bool,
@@ -90,7 +101,7 @@ pub struct Identity {
 impl Identity {
     /// Namespace and name of the ServiceAccount whose token this caller has.
     pub fn service_account(&self) -> Option<(&str, &str)> {
-        service_account(&self.subject)
+        service_account(&self.subject).filter(|_| self.source == SubjectSource::Platform)
     }
 }
 

@@ -33,9 +33,11 @@ mod score;
 mod session;
 mod sharing;
 mod submit;
+mod tenancy;
 mod watch;
 mod work;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +53,7 @@ use self::detached::DetachedTasks;
 pub use self::limits::Limits;
 pub use self::roots::Roots;
 pub use self::sharing::{Pool, Sharing, TenantSet, Weight};
+pub use self::tenancy::{NodeNamespaces, Tenancy};
 pub use self::work::Delivery;
 use crate::dispatch::Dispatch;
 use crate::freed_room::FreedRoom;
@@ -71,11 +74,10 @@ pub struct ServiceParts {
     pub roots: Arc<dyn Roots>,
     pub sharing: Arc<dyn Sharing>,
     pub tenant_limits: Arc<dyn Limits>,
+    pub tenancy: Arc<dyn Tenancy>,
     pub metrics: ControllerMetrics,
     pub policy: Policy,
     pub limits: ServiceLimits,
-    /// Whether each namespace is the tenant of its name.
-    pub tenant_per_namespace: bool,
     /// Ends streams when the store is lost.
     pub serving: ServingSignal,
     /// Ends waiting calls.
@@ -116,17 +118,7 @@ impl Default for ServiceLimits {
 pub struct Service(Arc<Inner>);
 
 struct Inner {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    roots: Arc<dyn Roots>,
-    sharing: Arc<dyn Sharing>,
-    tenant_limits: Arc<dyn Limits>,
-    metrics: ControllerMetrics,
-    policy: Policy,
-    limits: ServiceLimits,
-    tenant_per_namespace: bool,
-    serving: ServingSignal,
-    shutdown: Shutdown,
+    parts: ServiceParts,
     dispatch: Dispatch,
     subscriptions: Subscriptions,
     streams: OpenStreams,
@@ -134,43 +126,24 @@ struct Inner {
     detached: DetachedTasks,
 }
 
+impl Deref for Inner {
+    type Target = ServiceParts;
+
+    fn deref(&self) -> &ServiceParts {
+        &self.parts
+    }
+}
+
 impl Service {
     /// Waiting calls are woken by the tasks of [`crate::background`].
     pub fn new(parts: ServiceParts) -> Self {
-        let ServiceParts {
-            store,
-            clock,
-            roots,
-            sharing,
-            tenant_limits,
-            metrics,
-            policy,
-            limits,
-            tenant_per_namespace,
-            serving,
-            shutdown,
-        } = parts;
-        let dispatch = Dispatch::new(clock.clone(), sharing.clone());
-        let (subscriptions, freed_room) = (Subscriptions::default(), FreedRoom::default());
-        let streams = OpenStreams::new(limits.max_streams);
-        let detached = DetachedTasks::default();
         Self(Arc::new(Inner {
-            store,
-            clock,
-            roots,
-            sharing,
-            tenant_limits,
-            metrics,
-            policy,
-            limits,
-            tenant_per_namespace,
-            serving,
-            shutdown,
-            dispatch,
-            subscriptions,
-            streams,
-            freed_room,
-            detached,
+            dispatch: Dispatch::new(parts.clock.clone(), parts.sharing.clone()),
+            subscriptions: Subscriptions::default(),
+            streams: OpenStreams::new(parts.limits.max_streams),
+            freed_room: FreedRoom::default(),
+            detached: DetachedTasks::default(),
+            parts,
         }))
     }
 

@@ -87,7 +87,8 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
         clock: clock.clone(),
         roots: access.roots.clone(),
         sharing: tenant_rules.clone(),
-        tenant_limits: tenant_rules,
+        tenant_limits: tenant_rules.clone(),
+        tenancy: tenant_rules,
         metrics: controller_metrics,
         policy,
         limits: ServiceLimits {
@@ -97,7 +98,6 @@ pub async fn serve(settings: Settings, tasks: &mut TaskSet) -> Result<Addresses,
             writer_priority: settings.limits.limits_writer_priority,
             ..ServiceLimits::default()
         },
-        tenant_per_namespace: access.tenant_per_namespace,
         serving: serving.clone(),
         shutdown: tasks.shutdown(),
     });

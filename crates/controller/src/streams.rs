@@ -89,12 +89,13 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::identity::{Role, Roles};
+    use crate::identity::{Role, Roles, SubjectSource};
 
     fn caller(tenant: &str, subject: &str) -> Identity {
         Identity {
             tenant: TenantId::new(tenant).unwrap(),
             subject: subject.to_owned(),
+            source: SubjectSource::Platform,
             roles: Roles::of(&[Role::Reader]),
             calls_for_namespaces: false,
         }

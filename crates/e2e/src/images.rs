@@ -19,6 +19,13 @@ pub struct Images {
     pub programs: PathBuf,
 }
 
+/// The chart and the images of an earlier release.
+#[derive(Debug, Clone)]
+pub struct OlderRelease {
+    pub chart: PathBuf,
+    pub images: Images,
+}
+
 impl Images {
     pub(crate) fn archives(&self) -> Result<Vec<PathBuf>> {
         let archives = NAMES.map(|name| self.directory.join(format!("{name}.tar")));

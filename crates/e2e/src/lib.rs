@@ -20,7 +20,7 @@ mod volume;
 pub use clips::Clips;
 pub use external::{ExternalServices, S3};
 pub use helm::Helm;
-pub use images::Images;
+pub use images::{Images, OlderRelease};
 pub use kubectl::Kubectl;
 pub use platform::{Platform, STEP_TIMEOUT};
 pub use steps::Steps;

@@ -4,7 +4,7 @@ mod explain;
 mod namespace;
 mod webhook;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -48,9 +48,7 @@ impl Platform {
         // Not the running program: a build in the meantime may have replaced it.
         let launcher = RoleLauncher::new(images.program("testkit-helper"), &["role"]);
         let cluster = WholeNode::start(base, &launcher).await.context("cannot start a whole node")?;
-        for archive in archives {
-            cluster.load_image(&archive).with_context(|| format!("cannot load {}", archive.display()))?;
-        }
+        load(&cluster, &archives)?;
         let clips = Clips::write(volume(&cluster, "clips"), images.program("vmafx"))?;
         let home = tempfile::Builder::new().prefix("vmafx-e2e-").tempdir()?;
         let kubeconfig = cluster.kubeconfig_path();
@@ -107,15 +105,32 @@ impl Platform {
         Ok(self.cluster.detach()?)
     }
 
+    /// Loads further images.
+    pub fn load(&self, images: &Images) -> Result<()> {
+        load(&self.cluster, &images.archives()?)
+    }
+
     /// The values that every release on this platform needs, merged with `more`.
     pub fn values(&self, more: Value) -> Value {
+        self.values_with(&self.images, more)
+    }
+
+    /// The same for a release with other images.
+    pub fn values_with(&self, images: &Images, more: Value) -> Value {
         let roots = json!([Clips::ROOT]);
         let common = json!({
             "operator": { "enabled": true, "scoringRoots": roots },
             "controller": { "scoringRoots": roots },
         });
-        merge_values(merge_values(self.images.values(), common), more)
+        merge_values(merge_values(images.values(), common), more)
     }
+}
+
+fn load(cluster: &WholeNode, archives: &[PathBuf]) -> Result<()> {
+    for archive in archives {
+        cluster.load_image(archive).with_context(|| format!("cannot load {}", archive.display()))?;
+    }
+    Ok(())
 }
 
 fn volume(cluster: &WholeNode, name: &str) -> Volume {

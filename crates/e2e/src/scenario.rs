@@ -7,6 +7,6 @@ mod network;
 mod user;
 
 pub use docs::docs;
-pub use faults::{FaultRun, clock_steps, fault, faults, random, restore};
+pub use faults::{FaultRun, UpgradeRun, clock_steps, fault, faults, random, restore, upgrade};
 pub use network::network;
 pub use user::user;

@@ -33,7 +33,7 @@ mod state;
 
 pub use error::LearnerError;
 pub use evaluation::{Evaluation, ModelComparison, QualityMetrics};
-pub use gate::{GateLimits, GateVerdict};
+pub use gate::{GateLimits, GateOutcome, GateVerdict};
 pub use labellers::LabellerSummary;
 pub use model::{BaseModel, ModelError};
 pub use options::LearnerOptions;

@@ -46,6 +46,8 @@ pub(crate) async fn watch(
                             }
                         }
                         Ok(None) => break None,
+                        // The stream has outlived its token. A new one is opened with the current token, or refused.
+                        Err(status) if status.code() == Code::Unauthenticated => break None,
                         Err(status) => break Some(status),
                     }
                 }

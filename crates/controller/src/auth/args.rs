@@ -24,7 +24,7 @@ use super::static_tokens::StaticTokens;
 use super::subjects::Subjects;
 use super::tenants::{TenantRegistry, TenantResources, TenantRoots, TenantRules, TenantSource, TenantsFile};
 use super::token_cache::TokenCache;
-use crate::identity::{Identity, Role, Roles};
+use crate::identity::{Identity, Role, Roles, SubjectSource};
 use crate::pools::SharingArgs;
 use crate::roots::{self, RootsArgs};
 use crate::service;
@@ -141,15 +141,14 @@ pub struct Access {
     /// Declared tenants have roots of their own, so roots depend on the authentication settings.
     pub roots: Arc<dyn service::Roots>,
     declared: Option<Arc<TenantRegistry>>,
+    namespaces: Option<NamespaceTenants>,
     pub refresher: AuthRefresher,
-    /// Whether each namespace is the tenant of its name, and no tenant is declared.
-    pub tenant_per_namespace: bool,
 }
 
 impl Access {
     /// `limits` and `sharing` are those of tenants that declare none of their own.
     pub fn tenant_rules(&self, limits: TenantLimits, sharing: SharingArgs) -> TenantRules {
-        TenantRules::new(self.declared.clone(), limits, sharing)
+        TenantRules::new(self.declared.clone(), self.namespaces.clone(), limits, sharing)
     }
 }
 
@@ -186,9 +185,6 @@ impl AuthArgs {
         if nobody && issuers.provider.is_none() && issuers.tenants.is_none() {
             return Err(AuthError::NotConfigured);
         }
-        // A declared tenant may have several namespaces, none of its name.
-        let tenant_per_namespace =
-            issuers.namespaces == Some(NamespaceTenants::Each) && issuers.tenants.is_none();
         let configured = scoring_roots.open(issuers.namespaces.as_ref())?;
         let roots: Arc<dyn service::Roots> = match &issuers.tenants {
             Some(registry) => {
@@ -196,7 +192,8 @@ impl AuthArgs {
             }
             None => Arc::new(configured),
         };
-        let declared = issuers.tenants.clone();
+        let (declared, namespaces) = (issuers.tenants.clone(), issuers.namespaces.clone());
+        let signal = declared.as_ref().map(|registry| registry.signal().clone()).unwrap_or_default();
         let inner = Inner {
             anonymous,
             issuers,
@@ -205,6 +202,7 @@ impl AuthArgs {
             cache: TokenCache::default(),
             clocks,
             metrics,
+            signal,
         };
         let authenticator = Authenticator(Arc::new(inner));
         Ok(Access {
@@ -212,7 +210,7 @@ impl AuthArgs {
             authenticator,
             roots,
             declared,
-            tenant_per_namespace,
+            namespaces,
         })
     }
 
@@ -420,5 +418,6 @@ fn anonymous(metrics: &AuthMetrics) -> Result<Identity, SettingsError> {
     tracing::warn!("AUTHENTICATION IS DISABLED ({DISABLED}): every caller is admin and node of tenant dev");
     let tenant = TenantId::new("dev").map_err(|error| invalid_value(DISABLED, "true", &error))?;
     let roles = Roles::of(&[Role::Admin, Role::Node]);
-    Ok(Identity { tenant, subject: "anonymous".to_owned(), roles, calls_for_namespaces: false })
+    let (subject, source) = ("anonymous".to_owned(), SubjectSource::Platform);
+    Ok(Identity { tenant, subject, source, roles, calls_for_namespaces: false })
 }

@@ -6,6 +6,7 @@ use http::HeaderMap;
 use vmafx_queue::TenantId;
 
 use super::bearer;
+use super::call_access::AccessSignal;
 use super::clocks::Clocks;
 use super::issuers::Issuers;
 use super::jwt::{self, UnverifiedToken};
@@ -31,6 +32,7 @@ pub(super) struct Inner {
     pub(super) cache: TokenCache,
     pub(super) clocks: Clocks,
     pub(super) metrics: AuthMetrics,
+    pub(super) signal: AccessSignal,
 }
 
 #[derive(Clone, Debug)]
@@ -84,7 +86,16 @@ impl Authenticator {
         &self.0.metrics
     }
 
-    async fn identify(
+    pub(super) fn access_signal(&self) -> &AccessSignal {
+        &self.0.signal
+    }
+
+    /// Whether authentication is disabled.
+    pub(super) fn accepts_everybody(&self) -> bool {
+        self.0.anonymous.is_some()
+    }
+
+    pub(super) async fn identify(
         &self,
         bearer: Option<&str>,
         namespace: Option<&str>,

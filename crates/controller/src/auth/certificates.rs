@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
     use crate::auth::permissions::of_grpc_method;
-    use crate::identity::{Role, Roles};
+    use crate::identity::{Role, Roles, SubjectSource};
 
     const POD: &str = "system:serviceaccount:studio:vmafx-worker";
     const MACHINE: &str = "laptop";
@@ -108,6 +108,7 @@ mod tests {
             subject: subject.to_owned(),
             roles: Roles::of(&[Role::Node]),
             calls_for_namespaces: false,
+            source: SubjectSource::Platform,
         };
         let permission = of_grpc_method(&format!("/vmafx.controller.v1.VmafxController/{method}"));
         let tenant_of = |namespace: &str| match namespace {

@@ -73,19 +73,13 @@ impl Issuers {
     fn check(&self, tenant: &TenantId) -> Result<(), AuthOutcome> {
         let Some(registry) = &self.tenants else { return Ok(()) };
         registry.check_age()?;
+        let exists_by_setting =
+            || self.namespaces.as_ref().is_some_and(|setting| setting.has_undeclared(tenant));
         match registry.snapshot().standing(tenant) {
             TenantStanding::Enabled => Ok(()),
             TenantStanding::Suspended => Err(AuthOutcome::Suspended),
-            TenantStanding::Undeclared if self.exists_by_setting(tenant) => Ok(()),
+            TenantStanding::Undeclared if exists_by_setting() => Ok(()),
             TenantStanding::Undeclared | TenantStanding::Unusable => Err(AuthOutcome::UnknownTenant),
-        }
-    }
-
-    fn exists_by_setting(&self, tenant: &TenantId) -> bool {
-        match &self.namespaces {
-            Some(NamespaceTenants::Each) => true,
-            Some(NamespaceTenants::One(one)) => one == tenant,
-            Some(NamespaceTenants::Declared) | None => false,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Authorizes every request before its handler runs, and puts the caller's [`Identity`] into the request's extensions.
+//! Authorizes every request before its handler runs, and puts the caller's [`Identity`] and [`CallAccess`] into the request's
+//! extensions.
 //!
 //! The decision uses only the head of the request, so the body of a denied request is never read.
 
@@ -8,15 +9,15 @@ mod http;
 use ::http::{Extensions, HeaderMap, Request};
 use vmafx_kit::serve::RequestAuthorization;
 use vmafx_kit::tls::ClientCertificate;
-use vmafx_proto::NAMESPACE_HEADER;
 
 pub use self::grpc::{GrpcAuthLayer, GrpcAuthService};
 pub use self::http::authorize_http;
 use super::authenticator::Authenticator;
-use super::bearer;
+use super::call_access::CallAccess;
 use super::certificates::CertificatePolicy;
 use super::outcome::AuthOutcome;
 use super::permissions::Permission;
+use super::{bearer, namespaces};
 use crate::audit::AuditedCall;
 use crate::identity::{Identity, Role, Roles};
 use crate::refusal::Refusal;
@@ -50,34 +51,35 @@ impl CallAuthorizer {
         permission: Option<Permission>,
         head: RequestHead<'_>,
         call: &AuditedCall,
-    ) -> Result<Option<Identity>, Refusal> {
+    ) -> Result<Option<(Identity, CallAccess)>, Refusal> {
         let RequestHead { headers, extensions } = head;
         if permission == Some(Permission::Exempt) {
             self.authenticator.metrics().call(AuthOutcome::Accepted);
             return Ok(None);
         }
-        let identity =
-            self.authenticator.authenticate_for(bearer::token(headers), namespace(headers), call).await?;
+        let (token, namespace) = (bearer::token(headers), namespaces::of_call(headers));
+        let identity = self.authenticator.authenticate_for(token, namespace, call).await?;
         let deny = |outcome, refusal| {
             self.authenticator.metrics().call(outcome);
             tracing::debug!(?outcome, tenant = %identity.tenant, subject = identity.subject, "denied a call");
             Err(refusal)
         };
         match permission {
-            Some(Permission::Roles(roles)) if !identity.roles.intersects(roles) => {
-                let text = format!("this call needs one of the roles {}", names(roles));
-                deny(AuthOutcome::Role, Refusal::Denied(text))
-            }
-            Some(_) => {
+            Some(Permission::Roles(roles)) if identity.roles.intersects(roles) => {
                 let tenant_of = |namespace: &str| self.authenticator.tenant_of_namespace(namespace);
                 let certificate = extensions.get::<ClientCertificate>();
                 if let Err(refusal) = self.certificates.check(permission, &identity, certificate, tenant_of) {
                     return deny(AuthOutcome::Certificate, refusal);
                 }
                 self.authenticator.metrics().call(AuthOutcome::Accepted);
-                Ok(Some(identity))
+                let access = CallAccess::new(&self.authenticator, headers, &identity, roles);
+                Ok(Some((identity, access)))
             }
-            None => {
+            Some(Permission::Roles(roles)) => {
+                let text = format!("this call needs one of the roles {}", names(roles));
+                deny(AuthOutcome::Role, Refusal::Denied(text))
+            }
+            Some(Permission::Exempt) | None => {
                 let text = "no role permits this method".to_owned();
                 deny(AuthOutcome::UnknownMethod, Refusal::Denied(text))
             }
@@ -92,20 +94,13 @@ impl<'a> RequestHead<'a> {
 }
 
 /// Adds the caller to the extensions of a permitted request, and keeps the connection of one that is authenticated.
-fn admit(identity: Option<Identity>, extensions: &mut Extensions) {
-    let Some(identity) = identity else { return };
+fn admit(caller: Option<(Identity, CallAccess)>, extensions: &mut Extensions) {
+    let Some((identity, access)) = caller else { return };
     if let Some(request) = extensions.get::<RequestAuthorization>() {
         request.authorized();
     }
     extensions.insert(identity);
-}
-
-/// The namespace that the call is for.
-fn namespace(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
-    let value = values.next()?;
-    // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
-    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
+    extensions.insert(access);
 }
 
 fn names(roles: Roles) -> String {

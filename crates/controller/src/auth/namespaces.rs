@@ -1,5 +1,7 @@
 //! The tenants of Kubernetes namespaces.
 
+use http::HeaderMap;
+use vmafx_proto::NAMESPACE_HEADER;
 use vmafx_queue::TenantId;
 use vmafx_queue::ids::IdError;
 
@@ -26,6 +28,15 @@ impl NamespaceTenants {
         if value == PLACEHOLDER { Ok(Self::Each) } else { TenantId::new(value).map(Self::One) }
     }
 
+    /// Whether a tenant that is not declared exists.
+    pub(super) fn has_undeclared(&self, tenant: &TenantId) -> bool {
+        match self {
+            Self::Each => true,
+            Self::One(one) => one == tenant,
+            Self::Declared => false,
+        }
+    }
+
     /// `None` if the text cannot be the name of a namespace.
     pub(super) fn tenant_of(&self, namespace: &str) -> Option<TenantId> {
         match self {
@@ -34,6 +45,14 @@ impl NamespaceTenants {
             _ => None,
         }
     }
+}
+
+/// The namespace that a call is for.
+pub(super) fn of_call(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(NAMESPACE_HEADER).into_iter();
+    let value = values.next()?;
+    // A second value makes the call ambiguous, like one that is not text: neither names a namespace.
+    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
 }
 
 /// Whether the text can be the name of a namespace.

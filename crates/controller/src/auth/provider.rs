@@ -13,7 +13,7 @@ use super::principal::{Membership, Principal};
 use super::reloading_file::ReloadingFile;
 use super::subjects::{SubjectGrant, Subjects};
 use super::token_cache::VerifiedToken;
-use crate::identity::Roles;
+use crate::identity::{Roles, SubjectSource};
 
 const MAX_SUBJECT_CHARS: usize = 512;
 
@@ -83,10 +83,10 @@ impl Provider {
 
     /// Tenant and roles in the subject map take precedence over the claims of the token.
     fn principal(&self, claims: &Claims, subjects: &Subjects) -> Result<Principal, AuthOutcome> {
-        let subject = log_subject(claims);
+        let (subject, source) = (log_subject(claims), SubjectSource::Platform);
         if let Some(SubjectGrant { membership, roles }) = subjects.get(claims.subject()) {
             let calls_for_namespaces = self.operator.as_deref() == Some(claims.subject());
-            return Ok(Principal { membership, subject, roles, calls_for_namespaces });
+            return Ok(Principal { membership, subject, source, roles, calls_for_namespaces });
         }
         let names = self.names.as_ref().ok_or(AuthOutcome::NoTenant)?;
         let tenant = claims.text(&names.tenant).ok_or(AuthOutcome::NoTenant)?;
@@ -96,7 +96,7 @@ impl Provider {
             RoleClaim::Absent => Roles::NONE,
         };
         let membership = Membership::Tenant(tenant);
-        Ok(Principal { membership, subject, roles, calls_for_namespaces: false })
+        Ok(Principal { membership, subject, source, roles, calls_for_namespaces: false })
     }
 }
 

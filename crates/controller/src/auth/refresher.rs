@@ -8,6 +8,7 @@ use vmafx_kit::tasks::{BoxError, Shutdown};
 
 use super::authenticator::Authenticator;
 
+/// Also how often open calls are checked for expired tokens.
 const FILE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Without tenants there is nothing to refresh.
@@ -43,6 +44,7 @@ impl AuthRefresher {
         if let Some(provider) = &inner.issuers.provider {
             provider.reload_if_changed().await;
         }
+        inner.signal.send();
     }
 
     pub async fn refresh_tenants(&self) {

@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use vmafx_queue::TenantId;
 
 use super::token_cache::{TokenDigest, token_digest};
-use crate::identity::{Identity, Role, Roles};
+use crate::identity::{Identity, Role, Roles, SubjectSource};
 
 /// Each call is compared with all tokens, so the number bounds the cost.
 const MAX_TOKENS: usize = 256;
@@ -91,10 +91,8 @@ impl TokenEntry {
         let unnamed =
             || format!("token {:08x}", u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]));
         let subject = self.subject.unwrap_or_else(unnamed);
-        Ok((
-            digest,
-            Identity { tenant, subject, roles: parse_roles(&self.roles)?, calls_for_namespaces: false },
-        ))
+        let (source, roles) = (SubjectSource::Platform, parse_roles(&self.roles)?);
+        Ok((digest, Identity { tenant, subject, source, roles, calls_for_namespaces: false }))
     }
 }
 

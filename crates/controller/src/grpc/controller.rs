@@ -9,7 +9,7 @@ use vmafx_kit::tls::ClientCertificate;
 use vmafx_proto::controller::v1 as wire;
 use vmafx_proto::convert::cancel_cause;
 
-use super::{audited, caller, convert};
+use super::{access, audited, caller, convert};
 use crate::auth::certificates::check_registration;
 use crate::service::Service;
 use crate::service::request;
@@ -54,15 +54,15 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
     }
 
     async fn stream_jobs(&self, request: Request<wire::StreamJobsRequest>) -> RpcResult<Stream<wire::Job>> {
-        let who = caller(&request)?;
+        let (who, access) = (caller(&request)?, access(&request)?);
         let jobs: Stream<wire::Job> = match convert::stream_jobs(request.into_inner())? {
             convert::StreamJobs::Snapshot(filter) => {
                 let jobs = self.0.snapshot(&who, filter)?;
-                jobs.map_ok(convert::job).map_err(Status::from).boxed()
+                access.guard(jobs).map_ok(convert::job).map_err(Status::from).boxed()
             }
             convert::StreamJobs::Watch(watch) => {
                 let changes = self.0.watch(&who, watch).await?;
-                changes.map_ok(convert::change).map_err(Status::from).boxed()
+                access.guard(changes).map_ok(convert::change).map_err(Status::from).boxed()
             }
         };
         Ok(Response::new(jobs))
@@ -145,10 +145,10 @@ impl wire::vmafx_controller_server::VmafxController for Controller {
         &self,
         request: Request<wire::StreamSamplesRequest>,
     ) -> RpcResult<Stream<wire::StreamSamplesResponse>> {
-        let who = caller(&request)?;
+        let (who, access) = (caller(&request)?, access(&request)?);
         let wire::StreamSamplesRequest { cursor, follow, node_selector } = request.into_inner();
         let samples = self.0.samples(&who, request::StreamSamples { cursor, follow, node_selector }).await?;
-        Ok(Response::new(samples.map_ok(convert::sample).map_err(Status::from).boxed()))
+        Ok(Response::new(access.guard(samples).map_ok(convert::sample).map_err(Status::from).boxed()))
     }
 
     async fn explain(&self, request: Request<wire::ExplainRequest>) -> RpcResult<wire::ExplainResponse> {

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, Sse};
 use futures::{Stream, StreamExt};
 
-use super::extract::{Caller, Query};
+use super::extract::{Access, Caller, Query};
 use super::shape::{EventsQuery, Job};
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -18,6 +18,7 @@ use crate::service::response::JobChange;
 pub(super) async fn stream(
     State(service): State<Service>,
     Caller(who): Caller,
+    Access(access): Access,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, axum::Error>>>, Refusal> {
@@ -25,7 +26,7 @@ pub(super) async fn stream(
     if let Some(last) = headers.get("last-event-id").and_then(|last| last.to_str().ok()) {
         last.clone_into(&mut watch.cursor);
     }
-    let changes = service.watch(&who, watch).await?;
+    let changes = access.guard(service.watch(&who, watch).await?);
     Ok(Sse::new(changes.map(|change| match change {
         Ok(JobChange::Snapshot(job)) => Event::default().event("job").json_data(Job::from(&job)),
         Ok(JobChange::Job(cursor, job)) => {

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::problem;
 use crate::audit::AuditedCall;
+use crate::auth::CallAccess;
 use crate::identity::Identity;
 use crate::refusal::Refusal;
 
@@ -19,6 +20,17 @@ use crate::refusal::Refusal;
 pub(super) struct Caller(pub(super) Identity);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        parts.extensions.get().cloned().map(Self).ok_or(Refusal::Unauthenticated)
+    }
+}
+
+/// The access of the caller, for calls that go on.
+pub(super) struct Access(pub(super) CallAccess);
+
+impl<S: Sync> FromRequestParts<S> for Access {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {

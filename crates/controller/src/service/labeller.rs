@@ -55,7 +55,8 @@ mod tests {
 
     fn caller(tenant: &str, subject: &str, operator: bool) -> Identity {
         let (tenant, subject) = (TenantId::new(tenant).unwrap(), subject.to_owned());
-        Identity { tenant, subject, roles: Roles::NONE, calls_for_namespaces: operator }
+        let source = crate::identity::SubjectSource::Platform;
+        Identity { tenant, subject, source, roles: Roles::NONE, calls_for_namespaces: operator }
     }
 
     fn of(namespace: &str, name: &str) -> Origin {

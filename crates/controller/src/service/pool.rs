@@ -14,7 +14,8 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use vmafx_queue::clock::Timestamp;
 use vmafx_queue::node::{Capability, Credentials, Heartbeat, HeartbeatReply, NewNode};
-use vmafx_queue::{PullId, TenantId};
+use vmafx_queue::store::Released;
+use vmafx_queue::{JobId, PullId, TenantId};
 
 use super::sharing::{Pool, TenantSet};
 use super::work::{ClaimOutcome, Claimant, invalid_session};
@@ -27,6 +28,9 @@ use crate::refusal::Refusal;
 /// Tenants with pending jobs in which a heartbeat keeps the session of its node; a claim opens the others.
 const MAX_KEPT_SESSIONS: usize = 64;
 const CONCURRENT_CALLS: usize = 8;
+
+/// Why an attempt was released.
+const NOT_IN_FORCE: &str = "the tenant is suspended, invalid or deleted";
 
 impl Service {
     /// The tenants whose jobs a pull may claim: those that the node asks for and the administrator permits.
@@ -174,6 +178,9 @@ impl Service {
             }
         }
         let calls = running.into_iter().map(|(tenant, heartbeat)| async move {
+            if !self.0.tenancy.is_in_force(&tenant) {
+                return self.return_jobs(&tenant, &own.for_tenant(&tenant), heartbeat.running).await;
+            }
             let named = heartbeat.running.clone();
             let reply = self.0.store.heartbeat(&tenant, &own.for_tenant(&tenant), heartbeat).await?;
             if reply.is_none() && named.is_empty() && pool.is_some_and(|pool| pool.serves(&tenant)) {
@@ -183,6 +190,24 @@ impl Service {
         });
         let replies = futures::stream::iter(calls).buffer_unordered(CONCURRENT_CALLS);
         replies.collect::<Vec<Result<_, Refusal>>>().await.into_iter().collect()
+    }
+
+    /// Returns the running jobs of a tenant that is suspended to its queue. Their node stops them, because they are lost to it.
+    async fn return_jobs(
+        &self,
+        tenant: &TenantId,
+        guest: &Credentials,
+        running: Vec<JobId>,
+    ) -> Result<HeartbeatReply, Refusal> {
+        for id in &running {
+            let Some(job) = self.0.store.job(tenant, *id).await? else { continue };
+            let released = self.0.store.release(tenant, guest, *id, job.attempt, NOT_IN_FORCE).await?;
+            if let Released::Moved = released {
+                tracing::info!(%tenant, job = %id, "requeued a job of a tenant that is not in force");
+                self.freed(tenant, guest);
+            }
+        }
+        Ok(HeartbeatReply { cancelled: Vec::new(), lost: running })
     }
 
     /// Returns what lost pulls of a pool claimed. The node does not know for which tenant they did.

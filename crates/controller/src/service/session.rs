@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 impl Service {
     /// Opens a session for a node.
     pub async fn register(&self, who: &Identity, request: RegisterNode) -> Result<Registration, Refusal> {
-        let node = check::register(who, self.0.tenant_per_namespace, request)?;
+        let node = check::register(who, &self.0.tenancy.node_namespaces(who), request)?;
         let name = node.name.clone();
         let credentials = self.0.store.register(&who.tenant, node, &self.limits_of(&who.tenant)).await;
         let credentials = credentials.map_err(|error| self.refused(error))?;

@@ -344,7 +344,7 @@ impl Service {
     }
 
     /// Wakes a pull that waits for a slot of this session, and one that waits for a running job of the tenant to end.
-    fn freed(&self, tenant: &TenantId, credentials: &Credentials) {
+    pub(super) fn freed(&self, tenant: &TenantId, credentials: &Credentials) {
         self.0.freed_room.freed(&LimitedBy::Session(credentials.session));
         self.freed_tenant(tenant);
     }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vmafx_controller::auth::Access;
 use vmafx_controller::identity::{Identity, Role, Roles};
+use vmafx_controller::pools::SharingArgs;
 use vmafx_controller::refusal::Refusal;
+use vmafx_controller::service::{NodeNamespaces, Tenancy as _};
+use vmafx_job::TenantLimits;
 use vmafx_queue::TenantId;
 
 use crate::clock::TestClock;
@@ -212,4 +215,24 @@ async fn an_issuer_that_is_down_affects_only_its_own_tenants() {
     let access = TenantsFile::of(&[tenant("acme", &up), tenant("bolt", &down)]).open(&clock()).await;
     assert!(identify(&access, &up.token()).await.is_ok());
     assert!(matches!(identify(&access, &token(&down, "bolt")).await, Err(Refusal::Unavailable(_))));
+}
+
+/// Its issuer may choose any subject, that of a worker in another namespace too.
+#[tokio::test]
+async fn a_node_of_a_tenant_in_the_file_reports_for_the_namespaces_that_it_lists() {
+    let issuer = Issuer::start().await;
+    let mut acme = tenant("acme", &issuer);
+    acme["namespaces"] = json!(["web", "tv"]);
+    let access = TenantsFile::of(&[acme, tenant("bolt", &issuer)]).open(&clock()).await;
+    let rules = access.tenant_rules(TenantLimits::default(), SharingArgs::default());
+    for (name, listed) in [("acme", &["tv", "web"][..]), ("bolt", &[])] {
+        let token = issuer.token_with(|claims| {
+            claims["tid"] = json!(name);
+            claims["sub"] = json!("system:serviceaccount:video:vmafx-worker");
+        });
+        let who = identify(&access, &token).await.unwrap();
+        assert_eq!(who.service_account(), None);
+        let listed = listed.iter().map(|&name| name.to_owned()).collect();
+        assert_eq!(rules.node_namespaces(&who), NodeNamespaces::Listed(listed));
+    }
 }

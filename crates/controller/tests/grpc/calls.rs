@@ -223,7 +223,8 @@ async fn the_operator_labels_for_namespaces_and_everybody_else_for_themselves() 
     let server = TestServer::start().await;
     let node = TestNode::register(server.client().await).await;
     let mut labellers = BTreeMap::new();
-    for (subject, namespace) in [(OPERATOR, "a"), (OPERATOR, "b"), ("anna", "a"), ("anna", "b")] {
+    let callers = [(OPERATOR, "a"), (OPERATOR, "b"), ("anna", "a"), ("anna", "b"), ("ben", "a")];
+    for (subject, namespace) in callers {
         let mut client = server.client_as("acme", subject).await;
         let truth = |value| Some(wire::GroundTruth { value, scale: wire::LabelScale::Percent.into() });
         let origin = wire::ResourceRef { namespace: namespace.into(), ..Default::default() };
@@ -243,7 +244,7 @@ async fn the_operator_labels_for_namespaces_and_everybody_else_for_themselves() 
     }
     assert!(names.values().all(|names| names.len() == 1), "{names:?}");
     assert_eq!(names[&("anna", "a")], names[&("anna", "b")]);
-    assert_eq!(names.into_values().flatten().collect::<BTreeSet<_>>().len(), 3);
+    assert_eq!(names.into_values().flatten().collect::<BTreeSet<_>>().len(), 4);
 }
 
 #[tokio::test]

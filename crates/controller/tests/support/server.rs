@@ -13,12 +13,13 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Request, Status};
 use tower::ServiceBuilder;
+use vmafx_controller::auth::CallAccess;
 use vmafx_controller::background;
 use vmafx_controller::grpc::{self, CallMetrics, CountCalls, MessageSizes};
-use vmafx_controller::identity::{Identity, Role, Roles};
+use vmafx_controller::identity::{Identity, Role, Roles, SubjectSource};
 use vmafx_controller::metrics::{ControllerMetrics, MetricsPages, MetricsView, QueueGauges};
 use vmafx_controller::pools::SharingArgs;
-use vmafx_controller::service::{Roots, Service, ServiceLimits, ServiceParts};
+use vmafx_controller::service::{Roots, Service, ServiceLimits, ServiceParts, Tenancy};
 use vmafx_kit::config::GoDuration;
 use vmafx_kit::serve::{ConnectionLimits, LimitMetrics, incoming};
 use vmafx_kit::tasks::{Shutdown, TaskSet};
@@ -47,6 +48,11 @@ impl Roots for ClipRoots {
         if address.starts_with("/clips/") { Ok(()) } else { Err("outside the scoring roots".to_owned()) }
     }
 }
+
+/// No tenants are declared.
+struct NoTenants;
+
+impl Tenancy for NoTenants {}
 
 #[derive(Clone)]
 pub(crate) struct ServerOptions {
@@ -156,9 +162,9 @@ impl TestServer {
             roots: Arc::new(ClipRoots),
             sharing: Arc::new(options.sharing.clone()),
             tenant_limits: Arc::new(vmafx_job::TenantLimits::default()),
+            tenancy: Arc::new(NoTenants),
             metrics: counted,
             policy: options.policy,
-            tenant_per_namespace: false,
             limits: options.patience,
             serving: vmafx_kit::health::ServingSignal::default(),
             shutdown: shutdown.clone(),
@@ -297,8 +303,10 @@ fn trusting_gate(mut request: Request<()>) -> Result<Request<()>, Status> {
         let tenant = TenantId::new(tenant).unwrap();
         let roles = Roles::of(&Role::ALL);
         let (subject, calls_for_namespaces) = (subject.to_owned(), subject == OPERATOR);
-        let identity = Identity { tenant, subject, roles, calls_for_namespaces };
+        let source = SubjectSource::Platform;
+        let identity = Identity { tenant, subject, source, roles, calls_for_namespaces };
         request.extensions_mut().insert(identity);
+        request.extensions_mut().insert(CallAccess::UNLIMITED);
     }
     Ok(request)
 }

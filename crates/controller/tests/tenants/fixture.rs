@@ -181,11 +181,17 @@ pub(crate) fn tenant(id: &str, issuer: &Issuer) -> Value {
 
 /// A token of a writer of this tenant, valid by the clock of the machine.
 pub(crate) fn token(issuer: &Issuer, tenant: &str) -> String {
+    token_with(issuer, tenant, |_| ())
+}
+
+/// The same with changed claims.
+pub(crate) fn token_with(issuer: &Issuer, tenant: &str, change: impl FnOnce(&mut Value)) -> String {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     issuer.token_with(|claims| {
         claims["exp"] = json!(now + 3600);
         claims["nbf"] = json!(now - 60);
         claims["tid"] = json!(tenant);
+        change(claims);
     })
 }
 

@@ -17,7 +17,10 @@ mod node;
 
 mod away;
 mod namespaces;
+mod nodes;
 mod resources;
+mod shared;
+mod streams;
 
 /// The module in which `node.rs` expects its client.
 mod server {

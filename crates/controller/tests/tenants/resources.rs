@@ -2,14 +2,12 @@
 
 use serde_json::json;
 use vmafx_api::ConditionStatus;
-use vmafx_proto::controller::v1::vmafx_controller_client::VmafxControllerClient;
 use vmafx_testkit::kube::proxy::RecordedRequest;
 use vmafx_testkit::wait;
 
 use crate::fixture::{Platform, TIMEOUT, answered, tenant, token};
 use crate::http::Http;
 use crate::issuer::Issuer;
-use crate::node::TestNode;
 
 const JOBS: &str = "/v1/jobs";
 
@@ -166,41 +164,4 @@ async fn a_quota_binds_its_tenant_alone_and_can_be_raised() {
     };
     wait::until(TIMEOUT, "the new quota", accepted).await.unwrap();
     assert_eq!(acme.post(JOBS, &job).await.status, 429);
-}
-
-#[tokio::test]
-async fn shared_nodes_take_no_job_of_a_suspended_tenant() {
-    let (platform, issuer) = (Platform::new().await, Issuer::start().await);
-    let pool = "pool-0123456789abcdef";
-    let controller = platform
-        .config()
-        .tokens(&format!("tokens:\n- {{token: {pool}, tenant: pool, roles: ['vmafx:node']}}\n"))
-        .env("VMAFX_SHARED_POOLS", "pool=*")
-        .start()
-        .await
-        .unwrap();
-    for name in ["pool", "acme"] {
-        platform.apply(name, tenant(name, &issuer)).await;
-        platform.ready_with(name, "TenantInForce").await;
-    }
-    let token = token(&issuer, "acme");
-    answered(&controller, &token, JOBS, 200).await;
-    let job = json!({"scoring": {"reference": "/clips/r.y4m", "distorted": "/clips/d.y4m"}});
-    let acme = Http::new(controller.http(), Some(&token));
-    for _ in 0..2 {
-        acme.post(JOBS, &job).await.expect(201);
-    }
-    let client = VmafxControllerClient::new(controller.channel(Some(pool)));
-    let node = TestNode { serves: vec!["*".to_owned()], ..TestNode::register(client).await };
-    assert_eq!(node.pull_for(TIMEOUT).await.unwrap().unwrap().tenant, "acme");
-
-    let mut suspended = tenant("acme", &issuer);
-    suspended["enabled"] = json!(false);
-    platform.apply("acme", suspended).await;
-    answered(&controller, &token, JOBS, 403).await;
-    assert_eq!(node.pull().await, None);
-
-    platform.apply("acme", tenant("acme", &issuer)).await;
-    answered(&controller, &token, JOBS, 200).await;
-    assert_eq!(node.pull_for(TIMEOUT).await.unwrap().unwrap().tenant, "acme");
 }

@@ -33,7 +33,7 @@
 //! | `firewall`         | drops packets in the network of the node                                        |
 //! | `summary`          | pure: the figures of a run                                                      |
 //!
-//! `embedded` has the faults of a controller on SQLite, and `random` runs 2 000 jobs over all faults in random order.
+//! `upgrade` replaces an older release by this one under load. `embedded` has the faults of a controller on SQLite, and `random` runs 2 000 jobs over all faults in random order.
 
 mod broken_worker;
 mod controller;
@@ -58,6 +58,7 @@ mod scratch;
 mod shared_scratch;
 mod store_errors;
 mod summary;
+mod upgrade;
 mod verify;
 
 use anyhow::Result;
@@ -66,6 +67,7 @@ pub use self::embedded::{clock_steps, restore};
 use self::fixture::FaultFixture;
 pub use self::random::random;
 use self::summary::FaultSummary;
+pub use self::upgrade::{UpgradeRun, upgrade};
 use crate::platform::Platform;
 use crate::steps::Steps;
 

@@ -104,7 +104,9 @@ async fn results_wait_on_disk_for_a_controller_that_is_away(#[case] lost_limit: 
     let mut suspended = SuspendedJobs::start(Harness::start().await, 4, lost_limit, &arguments).await;
     suspended.end_without_controller().await;
     let pending = || async { http_client::get(http, "/metrics").await.ok()?.metric(PENDING) };
-    assert_eq!(pending().await, Some(4.0));
+    wait::until(Harness::TIMEOUT, "four pending reports", || async { pending().await == Some(4.0) })
+        .await
+        .unwrap();
     suspended.harness.restart_controller().await;
     suspended.assert_all_delivered().await;
     wait::until(Harness::TIMEOUT, "no pending report", || async { pending().await == Some(0.0) })

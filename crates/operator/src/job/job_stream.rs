@@ -94,8 +94,9 @@ impl JobStreamReader {
                 Ok(Ok(None)) => {
                     return StreamEnd::Disconnected("the controller closed the stream".to_owned());
                 }
-                // Not an outage: another controller may be fine, which the next attempt to open the stream tells.
-                Ok(Err(status)) if status.code() == Code::Unavailable => {
+                // Not an outage: another controller may be fine, or the stream has outlived the token that it was opened with. The
+                // next attempt to open the stream tells.
+                Ok(Err(status)) if matches!(status.code(), Code::Unavailable | Code::Unauthenticated) => {
                     return StreamEnd::Disconnected(status.message().to_owned());
                 }
                 Ok(Err(status)) => return self.end(&status),

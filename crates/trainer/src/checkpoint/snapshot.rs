@@ -61,7 +61,7 @@ impl RunMetadata {
             all: pair(&evaluation.all),
             window: pair(&evaluation.window),
             held_out: pair(&verdict.held_out),
-            gate_passed: verdict.passed,
+            gate_passed: verdict.passed(),
             gate_message: verdict.message.clone(),
             seed: self.seed,
             ema: self.ema,

@@ -81,13 +81,27 @@ pub(super) struct HeldOutSample {
     pub(super) weight: u64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateOutcome {
+    Passed,
+    Failed,
+    /// The held-out set is too small for a comparison.
+    TooFewSamples,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateVerdict {
-    pub passed: bool,
+    pub outcome: GateOutcome,
     /// The compared numbers.
     pub message: String,
     /// The comparison of all held-out samples.
     pub held_out: ModelComparison,
+}
+
+impl GateVerdict {
+    pub fn passed(&self) -> bool {
+        self.outcome == GateOutcome::Passed
+    }
 }
 
 pub(super) fn evaluate(limits: &GateLimits, samples: &[HeldOutSample]) -> GateVerdict {
@@ -98,7 +112,7 @@ pub(super) fn evaluate(limits: &GateLimits, samples: &[HeldOutSample]) -> GateVe
     let needed = if labellers.len() < labellers::MIN_GROUPS { MIN_HELD_OUT } else { MIN_HELD_OUT_OF_SEVERAL };
     if count < needed {
         let message = format!("{count} of {needed} held-out samples so far");
-        return GateVerdict { passed: false, message, held_out };
+        return GateVerdict { outcome: GateOutcome::TooFewSamples, message, held_out };
     }
     let trimmed = trimmed::compare(&all);
     let limits_of_trimmed =
@@ -112,7 +126,8 @@ pub(super) fn evaluate(limits: &GateLimits, samples: &[HeldOutSample]) -> GateVe
         passed &= median.holds(limits);
         message = format!("{message}; {}", median.describe(limits));
     }
-    GateVerdict { passed, message, held_out }
+    let outcome = if passed { GateOutcome::Passed } else { GateOutcome::Failed };
+    GateVerdict { outcome, message, held_out }
 }
 
 fn describe(limits: &GateLimits, compared: &ModelComparison) -> String {
@@ -181,21 +196,22 @@ mod tests {
     #[test]
     fn a_few_samples_are_not_enough() {
         let verdict = evaluate(&GateLimits::default(), &samples(9, 1, 1.0, 12.0));
-        assert_eq!((verdict.passed, verdict.message.as_str()), (false, "9 of 10 held-out samples so far"));
-        assert!(evaluate(&GateLimits::default(), &samples(10, 1, 1.0, 12.0)).passed);
+        assert_eq!(verdict.outcome, GateOutcome::TooFewSamples);
+        assert_eq!(verdict.message, "9 of 10 held-out samples so far");
+        assert!(evaluate(&GateLimits::default(), &samples(10, 1, 1.0, 12.0)).passed());
     }
 
     #[test]
     fn a_verdict_states_its_numbers() {
         let verdict = evaluate(&GateLimits::default(), &samples(30, 1, 14.5, 12.0));
-        assert!(!verdict.passed);
+        assert_eq!(verdict.outcome, GateOutcome::Failed);
         let rmse = "RMSE 14.50 (base 12.00, at most 12.00) fails, on the more plausible two thirds of 30 held-out samples";
         assert!(verdict.message.ends_with(rmse), "{}", verdict.message);
         let mut several = samples(30, 1, 6.0, 12.0);
         several.extend(samples(30, 2, 6.0, 12.0).into_iter().chain(samples(30, 3, 6.0, 12.0)));
         let verdict = evaluate(&GateLimits::default(), &several);
         let median = "median of 3 labellers: RMSE 0.50 times the base model's (at most 1.00) holds";
-        assert!(verdict.passed && verdict.message.contains(median), "{}", verdict.message);
+        assert!(verdict.passed() && verdict.message.contains(median), "{}", verdict.message);
     }
 
     #[test]
@@ -203,7 +219,7 @@ mod tests {
         let with_a_third = |good: (f64, f64), bad: (f64, f64)| {
             let mut all = samples(40, 1, good.0, good.1);
             all.extend(samples(40, 2, good.0, good.1).into_iter().chain(samples(40, 3, bad.0, bad.1)));
-            evaluate(&GateLimits::default(), &all).passed
+            evaluate(&GateLimits::default(), &all).passed()
         };
         assert!(with_a_third((9.0, 12.0), (60.0, 10.0)));
         assert!(!with_a_third((14.0, 12.0), (10.0, 60.0)));

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use rstest::rstest;
-use vmafx_trainer::learner::{GateLimits, Learner, LearnerOptions, Sample};
+use vmafx_trainer::learner::{GateLimits, GateOutcome, Learner, LearnerOptions, Sample};
 
 use crate::accuracy::table;
 use crate::samples::{Rng, learner, sample, strict_samples};
@@ -156,8 +156,8 @@ fn run(clips: &[Clip], samples: &[Sample], seed: u64) -> Run {
         learner.learn(sample).unwrap();
         if (number + 1).is_multiple_of(CHECKPOINT_EVERY) {
             let verdict = learner.gate(&GateLimits::default());
-            checkpoints += usize::from(!verdict.message.contains("so far"));
-            if verdict.passed {
+            checkpoints += usize::from(verdict.outcome != GateOutcome::TooFewSamples);
+            if verdict.passed() {
                 let (rmse, srocc) = judge(&learner, clips);
                 passed.push((rmse / base.0, base.1 - srocc));
             }

@@ -1,7 +1,7 @@
 //! Invalid samples and false labels.
 
 use rstest::rstest;
-use vmafx_trainer::learner::{GateLimits, Learner, LearnerOptions, RefusalReason, Sample};
+use vmafx_trainer::learner::{GateLimits, GateOutcome, Learner, LearnerOptions, RefusalReason, Sample};
 
 use crate::samples::{Rng, features, learner, sample, strict_samples};
 
@@ -111,7 +111,7 @@ fn a_model_trained_on_false_labels_fails_the_gate() {
     let mut learner = learner(LearnerOptions::default());
     train_on_false_labels(&mut learner, strict_samples(600, 31), |label| 100.0 - label);
     let verdict = learner.gate(&GateLimits::default());
-    assert!(!verdict.passed && verdict.message.contains("fails"), "{verdict:?}");
+    assert_eq!(verdict.outcome, GateOutcome::Failed, "{verdict:?}");
     assert!(verdict.held_out.model.rmse > verdict.held_out.base.rmse, "{verdict:?}");
 }
 
@@ -124,14 +124,13 @@ fn a_model_trained_on_correct_labels_passes_once_enough_samples_are_held_out() {
         let verdict = learner.gate(&GateLimits::default());
         let held_out = verdict.held_out.model.count;
         if held_out < 10 {
-            assert!(!verdict.passed);
-            assert_eq!(verdict.message, format!("{held_out} of 10 held-out samples so far"));
-        } else if verdict.passed {
+            assert_eq!(verdict.outcome, GateOutcome::TooFewSamples);
+        } else if verdict.passed() {
             first_pass.get_or_insert(held_out);
         }
     }
     assert!(first_pass.is_some(), "{:?}", learner.gate(&GateLimits::default()));
-    assert!(learner.gate(&GateLimits::default()).passed);
+    assert!(learner.gate(&GateLimits::default()).passed());
 }
 
 #[test]
@@ -139,5 +138,5 @@ fn random_labels_alone_do_not_pass() {
     let mut learner = learner(LearnerOptions::default());
     let mut rng = Rng(51);
     train_on_false_labels(&mut learner, strict_samples(800, 52), |_| rng.next() * 100.0);
-    assert!(!learner.gate(&GateLimits::default()).passed, "{:?}", learner.gate(&GateLimits::default()));
+    assert!(!learner.gate(&GateLimits::default()).passed(), "{:?}", learner.gate(&GateLimits::default()));
 }

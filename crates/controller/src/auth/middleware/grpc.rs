@@ -58,8 +58,8 @@ where
             let permission = permissions::of_grpc_method(request.uri().path());
             let call = AuditedCall::of(request.extensions());
             match authorizer.authorize(permission, RequestHead::of(&request), &call).await {
-                Ok(identity) => {
-                    admit(identity, request.extensions_mut());
+                Ok(caller) => {
+                    admit(caller, request.extensions_mut());
                     inner.call(request).await
                 }
                 Err(refusal) => Ok(Status::from(refusal).into_http()),

@@ -37,11 +37,11 @@ pub async fn authorize_http(
     };
     let call = AuditedCall::of(request.extensions());
     match authorizer.authorize(permission, RequestHead::of(&request), &call).await {
-        Ok(identity) => {
+        Ok(caller) => {
             if let RouteMatch::OtherMethods(_, methods) = matched {
                 return method_not_allowed(&methods);
             }
-            admit(identity, request.extensions_mut());
+            admit(caller, request.extensions_mut());
             next.run(request).await
         }
         Err(refusal) => {

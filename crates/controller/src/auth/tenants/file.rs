@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::document::{DocumentSource, TenantDocument};
+use super::document::TenantDocument;
 use crate::auth::config_file::{self, ConfigFileError};
 
 const FILE: &str = "VMAFX_AUTH_TENANTS_FILE";
@@ -43,7 +43,7 @@ fn parse(text: &str) -> Result<Vec<TenantDocument>, String> {
     let file: RawTenantFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     let documents = (1..).zip(file.tenants).map(|(number, mut spec)| {
         drop_nulls(&mut spec);
-        TenantDocument { source: DocumentSource::File, name: format!("tenant {number}"), spec }
+        TenantDocument { name: format!("tenant {number}"), spec }
     });
     Ok(documents.collect())
 }
@@ -69,8 +69,7 @@ mod tests {
     #[test]
     fn documents_are_named_by_their_position_and_have_no_nulls() {
         let documents = parse("tenants: [{tenantId: a, oidc: {audience: null}}, {enabled: }]").unwrap();
-        let document =
-            |name: &str, spec| TenantDocument { source: DocumentSource::File, name: name.to_owned(), spec };
+        let document = |name: &str, spec| TenantDocument { name: name.to_owned(), spec };
         assert_eq!(
             documents,
             [document("tenant 1", json!({"tenantId": "a", "oidc": {}})), document("tenant 2", json!({}))]

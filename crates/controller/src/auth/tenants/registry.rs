@@ -17,6 +17,7 @@ use super::resources::TenantResources;
 use super::snapshot::{IssuerMember, Snapshot};
 use super::tenant::OidcRules;
 use super::verdict::{self, TenantVerdict};
+use crate::auth::call_access::AccessSignal;
 use crate::auth::clocks::Clocks;
 use crate::auth::config_file::ConfigFileError;
 use crate::auth::jwks::{Fetcher, KeyCache};
@@ -26,6 +27,7 @@ use crate::auth::outcome::AuthOutcome;
 use crate::auth::principal::{Membership, Principal};
 use crate::auth::provider::{log_subject, validate_claims, verify_signature};
 use crate::auth::token_cache::VerifiedToken;
+use crate::identity::SubjectSource;
 
 const MAX_MISSED_REFRESHES: u32 = 10;
 
@@ -45,6 +47,8 @@ pub(crate) struct TenantRegistry {
     read_at: Mutex<Option<Timestamp>>,
     clocks: Clocks,
     metrics: AuthMetrics,
+    /// Sent when other tenants are the current ones.
+    signal: AccessSignal,
 }
 
 impl TenantRegistry {
@@ -56,8 +60,8 @@ impl TenantRegistry {
         clocks: Clocks,
         metrics: AuthMetrics,
     ) -> Self {
-        let (current, read_at) = (RwLock::default(), Mutex::default());
-        Self { source, interval, ca_file, current, read_at, clocks, metrics }
+        let (current, read_at, signal) = (RwLock::default(), Mutex::default(), AccessSignal::default());
+        Self { source, interval, ca_file, current, read_at, clocks, metrics, signal }
     }
 
     /// Reads a file at the start, and fails unless every tenant in it is valid. Resources are not read: an invalid one must
@@ -67,6 +71,10 @@ impl TenantRegistry {
         let documents = file.read().await?;
         let problems = problems(&documents, &self.update(documents.clone()).verdicts);
         if problems.is_empty() { Ok(()) } else { Err(file.refused(problems.join("; "))) }
+    }
+
+    pub(in crate::auth) fn signal(&self) -> &AccessSignal {
+        &self.signal
     }
 
     pub(crate) fn interval(&self) -> Duration {
@@ -151,6 +159,7 @@ impl TenantRegistry {
                     let principal = Principal {
                         membership: Membership::Tenant(tenant.id.clone()),
                         subject: log_subject(claims),
+                        source: SubjectSource::Tenant,
                         roles: tenant.roles(claims.roles(&oidc.names.roles)),
                         calls_for_namespaces: false,
                     };
@@ -190,6 +199,7 @@ impl TenantRegistry {
         let next = Arc::new(Snapshot::new(documents, judged, before.generation + 1, keys));
         tracing::info!(tenants = next.tenant_count(), "loaded changed tenants");
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&next);
+        self.signal.send();
         next
     }
 }

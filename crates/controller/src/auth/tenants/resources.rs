@@ -11,7 +11,7 @@ use kube::{Api, Client, CustomResourceExt as _, ResourceExt as _};
 use serde_json::{Value, json};
 use vmafx_api::{VmafxTenant, VmafxTenantStatus};
 
-use super::document::{DocumentSource, TenantDocument};
+use super::document::TenantDocument;
 use super::status;
 use super::verdict::TenantVerdict;
 use crate::node_status::FIELD_MANAGER;
@@ -107,7 +107,7 @@ impl From<DynamicObject> for TenantResource {
         let spec = object.data["spec"].take();
         let status: Value = object.data["status"].take();
         Self {
-            document: TenantDocument { source: DocumentSource::Resource, name: object.name_any(), spec },
+            document: TenantDocument { name: object.name_any(), spec },
             uid: object.uid(),
             resource_version: object.resource_version(),
             generation: object.metadata.generation,

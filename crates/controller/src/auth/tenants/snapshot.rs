@@ -1,6 +1,6 @@
 //! All tenants at one moment. Each call uses one snapshot from start to end.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use vmafx_queue::TenantId;
@@ -106,6 +106,14 @@ impl Snapshot {
             None if self.declared.contains(id.as_str()) => TenantStanding::Unusable,
             None => TenantStanding::Undeclared,
         }
+    }
+
+    /// The namespaces that belong to a tenant.
+    pub(crate) fn namespaces_of(&self, id: &TenantId) -> BTreeSet<String> {
+        let of_tenant = |(name, owner): (&String, &NamespaceOwner)| {
+            (*owner == NamespaceOwner::Tenant(id.clone())).then(|| name.clone())
+        };
+        self.owners.iter().filter_map(of_tenant).collect()
     }
 
     /// `None` if no tenant lists the namespace.

@@ -81,11 +81,7 @@ pub(super) struct JudgedDocument {
 
 /// Judges all documents, in their order.
 pub(super) fn judge(documents: &[TenantDocument]) -> Vec<JudgedDocument> {
-    let parse = |document: &TenantDocument| {
-        document.check_source()?;
-        Tenant::parse(&document.spec)
-    };
-    let parsed: Vec<_> = documents.iter().map(parse).collect();
+    let parsed: Vec<_> = documents.iter().map(|document| Tenant::parse(&document.spec)).collect();
     let mut ids: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut claims: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (index, (document, tenant)) in documents.iter().zip(&parsed).enumerate() {
@@ -128,11 +124,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::auth::tenants::document::DocumentSource;
 
     fn document(name: &str, id: &str, namespaces: &[&str]) -> TenantDocument {
         let spec = json!({"tenantId": id, "namespaces": namespaces, "oidc": {"issuer": "i", "jwksEndpoint": "https://i/k"}});
-        TenantDocument { source: DocumentSource::Resource, name: name.to_owned(), spec }
+        TenantDocument { name: name.to_owned(), spec }
     }
 
     fn with(mut document: TenantDocument, field: &str, value: Value) -> TenantDocument {
@@ -172,18 +167,6 @@ mod tests {
                 ("Suspended", off.to_owned()),
             ]
         );
-    }
-
-    #[test]
-    fn namespaces_in_a_file_would_have_no_effect_and_are_refused() {
-        let of_file = |namespaces: &[&str]| TenantDocument {
-            source: DocumentSource::File,
-            ..document("tenant 1", "acme", namespaces)
-        };
-        assert_eq!(messages(&[of_file(&[])])[0].0, "TenantInForce");
-        let (reason, message) = messages(&[of_file(&["a"])]).remove(0);
-        assert_eq!(reason, "TenantInvalid");
-        assert!(message.contains("use VMAFX_AUTH_TENANTS_SOURCE=kubernetes"), "{message}");
     }
 
     #[test]

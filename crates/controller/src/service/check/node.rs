@@ -15,8 +15,8 @@ use super::text::{at_most, identifier, required_identifier};
 use crate::identity::Identity;
 use crate::pools::ANY_TENANT;
 use crate::refusal::Refusal;
-use crate::service::TenantSet;
 use crate::service::request::{DeclaredCapability, Heartbeat, PullWork, RegisterNode};
+use crate::service::{NodeNamespaces, TenantSet};
 
 const MAX_VENDOR_LENGTH: usize = 64;
 
@@ -27,11 +27,11 @@ const MAX_SERVED_TENANTS: usize = 64;
 
 pub(in crate::service) fn register(
     who: &Identity,
-    tenant_per_namespace: bool,
+    namespaces: &NodeNamespaces,
     request: RegisterNode,
 ) -> Result<NewNode, Refusal> {
     required_identifier("name", &request.name, MAX_NAME_LENGTH)?;
-    let of = |resource| node_resource(who, tenant_per_namespace, resource);
+    let of = |resource| node_resource(who, namespaces, resource);
     let resource = request.resource.map(of).transpose()?;
     let DeclaredCapability { gpu_vendor, backends, concurrency, labels: own_labels, device } =
         request.capability;
@@ -122,7 +122,9 @@ mod tests {
     fn registered(request: RegisterNode) -> Result<NewNode, Refusal> {
         let tenant = vmafx_queue::TenantId::new("t").unwrap();
         let (roles, subject) = (crate::identity::Roles::NONE, "laptop".to_owned());
-        register(&Identity { tenant, subject, roles, calls_for_namespaces: false }, false, request)
+        let source = crate::identity::SubjectSource::Platform;
+        let who = Identity { tenant, subject, source, roles, calls_for_namespaces: false };
+        register(&who, &NodeNamespaces::Any, request)
     }
 
     fn with(capability: DeclaredCapability) -> RegisterNode {
