@@ -5,9 +5,9 @@
 #![allow(unsafe_code, clippy::unwrap_used)]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
-#[path = "../tests/support/content.rs"]
+#[path = "../tests/luma/content.rs"]
 mod content;
-#[path = "../tests/support/libvmaf.rs"]
+#[path = "../tests/luma/libvmaf.rs"]
 mod libvmaf;
 
 use std::hint::black_box;
