@@ -1,6 +1,6 @@
 //! libvmaf's own extractors, which the kernels are compared with.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, dead_code)] // Each test uses a part.
 
 use std::ffi::CString;
 use std::ptr;

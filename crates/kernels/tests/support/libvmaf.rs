@@ -1,6 +1,6 @@
 //! libvmaf's scores of pictures, through its C API.
 
-#![allow(unsafe_code, dead_code)] // Each test uses a part.
+#![allow(unsafe_code)]
 
 use std::ffi::CString;
 use std::ptr;
