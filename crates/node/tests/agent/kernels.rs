@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Parser as _;
+use tokio::task::JoinSet;
 use vmafx_job::{Failure, FailureReason};
 use vmafx_kit::channel::ChannelArgs;
 use vmafx_kit::config::GoDuration;
@@ -55,7 +56,8 @@ async fn a_node_whose_kernels_compute_wrong_values_is_not_ready_and_pulls_no_mor
     let shutdown = Shutdown::new();
     let mut tasks = TaskSet::new(shutdown.clone());
     let node = run(&arguments.node, config, &"0".parse().unwrap(), &mut tasks).await.unwrap();
-    let running = tokio::spawn(tasks.run(futures::stream::pending(), GoDuration(Duration::from_secs(10))));
+    let mut running = JoinSet::new();
+    running.spawn(tasks.run(futures::stream::pending(), GoDuration(Duration::from_secs(10))));
     wait::until(Harness::TIMEOUT, "the node to be ready", async || node.readiness.missing().is_empty())
         .await
         .unwrap();
@@ -79,5 +81,5 @@ async fn a_node_whose_kernels_compute_wrong_values_is_not_ready_and_pulls_no_mor
     }
     other.terminate();
     shutdown.begin();
-    running.await.unwrap().unwrap();
+    running.join_next().await.unwrap().unwrap().unwrap();
 }
