@@ -1,5 +1,7 @@
 //! ADM against libvmaf, to the last bit.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "support/content.rs"]
 mod content;
 #[path = "support/libvmaf.rs"]
