@@ -2,7 +2,7 @@
 //!
 //! libvmaf's time is that of reading a pair of pictures, which are allocated and filled before.
 
-#![allow(unsafe_code, clippy::unwrap_used)]
+#![allow(unsafe_code, clippy::unwrap_used, clippy::type_complexity)]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
 #[path = "../tests/luma/content.rs"]

@@ -1,5 +1,7 @@
 //! Motion against libvmaf, to the last bit.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "luma/content.rs"]
 mod content;
 #[path = "luma/libvmaf.rs"]

@@ -1,6 +1,6 @@
 //! Pictures that reach all branches and extremes.
 
-#![allow(dead_code)] // Each test uses a part.
+#![allow(dead_code, clippy::unwrap_used)] // Each test uses a part.
 #![allow(clippy::cast_possible_wrap)] // Of small random numbers.
 
 use super::libvmaf::Luma;

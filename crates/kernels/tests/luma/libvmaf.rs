@@ -1,6 +1,6 @@
 //! libvmaf's own extractors, which the kernels are compared with.
 
-#![allow(unsafe_code, dead_code)] // Each test uses a part.
+#![allow(unsafe_code, dead_code, clippy::unwrap_used)] // Each test uses a part.
 
 use std::ffi::CString;
 use std::ptr;
@@ -133,10 +133,8 @@ impl Picture {
         let (width, height) = (u32::try_from(luma.width).unwrap(), u32::try_from(luma.height).unwrap());
         let format = sys::VmafPixelFormat_VMAF_PIX_FMT_YUV400P;
         // SAFETY: `picture` is valid for the call.
-        assert_eq!(
-            unsafe { sys::vmaf_picture_alloc(&raw mut picture, format, luma.depth, width, height) },
-            0
-        );
+        let code = unsafe { sys::vmaf_picture_alloc(&raw mut picture, format, luma.depth, width, height) };
+        assert_eq!(code, 0);
         let stride = usize::try_from(picture.stride[0]).unwrap();
         // SAFETY: libvmaf allocated and cleared `stride * height` bytes, and nothing else refers to them.
         let bytes =
