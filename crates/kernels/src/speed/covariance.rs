@@ -79,34 +79,39 @@ pub(super) fn covariances(
     matrix: &mut Matrix,
 ) {
     let pixels = (dimensions.window_width() * dimensions.window_height()) as f64;
-    let products = |first: usize, second: usize| {
-        let window = |variable: usize, y: usize| {
-            let (row, column) = (variable / BLOCK, variable % BLOCK);
-            let mean = f64::from(means[row][column]);
-            let start = (row + y) * dimensions.small_width + column;
-            details[start..start + dimensions.window_width()]
-                .iter()
-                .map(move |&sample| f64::from(sample) - mean)
-        };
-        (0..dimensions.window_height()).map(move |y| window(first, y).zip(window(second, y)))
-    };
     for first in 0..VARIABLES {
         for second in 0..=first {
-            let rows = products(first, second);
-            let sum = match order {
-                SummationOrder::Sequential => rows.flatten().fold(0.0, |sum, (x, y)| sum + x * y),
-                SummationOrder::Avx2 => {
-                    let (lanes, rest) = partial_sums::<4>(rows);
-                    lanes.iter().fold(0.0, |sum, lane| sum + lane) + rest
-                }
-                SummationOrder::Avx512 => {
-                    let (lanes, rest) = partial_sums::<8>(rows);
-                    reduce_eight(lanes) + rest
-                }
-            };
-            let covariance = (sum / pixels) as f32;
+            let covariance = (sum(dimensions, details, means, order, [first, second]) / pixels) as f32;
             matrix[first][second] = covariance;
             matrix[second][first] = covariance;
+        }
+    }
+}
+
+/// The sum of the products of two variables.
+pub(super) fn sum(
+    dimensions: &Dimensions,
+    details: &[f32],
+    means: &Means,
+    order: SummationOrder,
+    pair: [usize; 2],
+) -> f64 {
+    let window = |variable: usize, y: usize| {
+        let (row, column) = (variable / BLOCK, variable % BLOCK);
+        let mean = f64::from(means[row][column]);
+        let start = (row + y) * dimensions.small_width + column;
+        details[start..start + dimensions.window_width()].iter().map(move |&sample| f64::from(sample) - mean)
+    };
+    let rows = (0..dimensions.window_height()).map(|y| window(pair[0], y).zip(window(pair[1], y)));
+    match order {
+        SummationOrder::Sequential => rows.flatten().fold(0.0, |sum, (x, y)| sum + x * y),
+        SummationOrder::Avx2 => {
+            let (lanes, rest) = partial_sums::<4>(rows);
+            lanes.iter().fold(0.0, |sum, lane| sum + lane) + rest
+        }
+        SummationOrder::Avx512 => {
+            let (lanes, rest) = partial_sums::<8>(rows);
+            reduce_eight(lanes) + rest
         }
     }
 }

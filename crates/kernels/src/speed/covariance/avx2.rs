@@ -30,7 +30,7 @@ pub(in super::super) struct CentredRows {
     stride: usize,
     /// For each pair, its partial sums.
     sums: Vec<[Lanes; MAX_SUMS]>,
-    /// For each pair, the sum of the products that fill no vector.
+    /// For each pair, the sum of the products that fill no vector, and at last of all products.
     rests: Vec<f64>,
 }
 
@@ -43,6 +43,12 @@ impl CentredRows {
             sums: vec![[[0.0; LANES]; MAX_SUMS]; VARIABLES * PADDED],
             rests: vec![0.0; VARIABLES * PADDED],
         }
+    }
+
+    /// The sum of the products of two variables, of which the first is not less.
+    #[cfg(test)]
+    pub(in super::super) fn sum(&self, [first, second]: [usize; 2]) -> f64 {
+        self.rests[first * PADDED + second]
     }
 }
 
@@ -103,7 +109,8 @@ pub(in super::super) fn covariances<const SUMS: usize>(
                     (store(_mm256_add_pd(sums[0], sums[2])), store(_mm256_add_pd(sums[1], sums[3])));
                 reduce_eight([low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]])
             };
-            let covariance = ((sum + rests[pair]) / pixels) as f32;
+            rests[pair] += sum;
+            let covariance = (rests[pair] / pixels) as f32;
             matrix[first][second] = covariance;
             matrix[second][first] = covariance;
         }
