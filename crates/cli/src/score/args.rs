@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use vmafx_job::ScoringOptions;
-use vmafx_scoring::engine::Engine;
 use vmafx_scoring::engine::models::ModelChoice;
+use vmafx_scoring::engine::{Engine, InstructionSet};
 
 use crate::raw_video::RawVideoArgs;
 
@@ -94,9 +94,9 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "N", help_heading = "Scoring")]
     pub threads: Option<NonZeroU32>,
 
-    /// What computes the features; does not change the scores
-    #[arg(long, value_name = "ENGINE", help_heading = "Scoring", default_value = "native")]
-    pub engine: EngineName,
+    /// What computes the features; does not change the scores [default: native on CPUs with AVX2, else libvmaf]
+    #[arg(long, value_name = "ENGINE", help_heading = "Scoring")]
+    pub engine: Option<EngineName>,
 
     /// Split the clip into N chunks that are scored in parallel; does not change the scores
     #[arg(long, value_name = "N", help_heading = "Scoring", default_value = "1")]
@@ -140,7 +140,7 @@ pub enum EngineName {
 impl From<EngineName> for Engine {
     fn from(name: EngineName) -> Self {
         match name {
-            EngineName::Native => Self::default(),
+            EngineName::Native => Self::Native(InstructionSet::best()),
             EngineName::Libvmaf => Self::Libvmaf,
         }
     }

@@ -39,9 +39,13 @@ impl fmt::Display for Engine {
     }
 }
 
+/// Our kernels, where they are faster than libvmaf: it has kernels for more CPUs.
 impl Default for Engine {
     fn default() -> Self {
-        Self::Native(InstructionSet::best())
+        match InstructionSet::best() {
+            InstructionSet::Scalar => Self::Libvmaf,
+            best => Self::Native(best),
+        }
     }
 }
 
