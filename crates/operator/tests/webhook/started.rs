@@ -10,7 +10,8 @@ use vmafx_kit::config::GoDuration;
 use vmafx_kit::health::Readiness;
 use vmafx_kit::metrics::Metrics;
 use vmafx_kit::tasks::{Shutdown, TaskSet};
-use vmafx_operator::webhook::{self, WebhookArgs};
+use vmafx_kit::tls::CertificateMetrics;
+use vmafx_operator::webhook::{self, WebhookArgs, WebhookParts};
 use vmafx_testkit::kube::TestNamespace;
 use vmafx_testkit::{ports, wait};
 
@@ -22,6 +23,14 @@ struct Settings {
     webhook: WebhookArgs,
 }
 
+fn parts(ns: &TestNamespace, metrics: &mut Metrics) -> WebhookParts {
+    WebhookParts {
+        templates: policy(ns.name()),
+        client: ns.client(),
+        certificates: CertificateMetrics::new(metrics),
+    }
+}
+
 /// Runs the webhook with these arguments while `test` runs.
 async fn running(ns: &TestNamespace, args: &[String], test: impl AsyncFnOnce(&Readiness)) {
     let shutdown = Shutdown::new();
@@ -29,9 +38,7 @@ async fn running(ns: &TestNamespace, args: &[String], test: impl AsyncFnOnce(&Re
     let mut tasks = TaskSet::new(shutdown.clone());
     let args = Settings::parse_from([&["t".to_owned()], args].concat()).webhook;
     let mut metrics = Metrics::new("test");
-    webhook::start(&args, policy(ns.name()), ns.client(), &readiness, &mut metrics, &mut tasks)
-        .await
-        .unwrap();
+    webhook::start(&args, parts(ns, &mut metrics), &readiness, &mut metrics, &mut tasks).await.unwrap();
     // `TaskSet::run` needs a service to wait for: without the rotator there are only support tasks.
     tasks.service("test", {
         let shutdown = shutdown.clone();
@@ -131,9 +138,7 @@ async fn without_a_port_there_is_no_webhook() {
     let mut tasks = TaskSet::new(shutdown);
     let args = Settings::parse_from(["t"]).webhook;
     let mut metrics = Metrics::new("test");
-    webhook::start(&args, policy(ns.name()), ns.client(), &readiness, &mut metrics, &mut tasks)
-        .await
-        .unwrap();
+    webhook::start(&args, parts(&ns, &mut metrics), &readiness, &mut metrics, &mut tasks).await.unwrap();
     tasks.run(futures::stream::pending(), "1s".parse().unwrap()).await.unwrap();
     assert!(!metrics.encode().unwrap().contains("admissions"));
 }

@@ -115,6 +115,7 @@ fn details_come_back_from_the_wire() {
         model: "m".into(),
         model_digest: "sha256:ab".into(),
         backend: "cpu".into(),
+        engine: "native-avx2".into(),
         frames: 48,
         size: Some(FrameSize { width: 64, height: 32 }),
         scores: Some(scores),
