@@ -123,7 +123,9 @@ mod tests {
         };
         assert_eq!(TenantLimit::ALL.map(|limit| limits.of(limit)), [1, 2, 3, 4, 5, 6]);
         let mut copy = TenantLimits::default();
-        TenantLimit::ALL.into_iter().for_each(|limit| copy.set(limit, limits.of(limit)));
+        for limit in TenantLimit::ALL {
+            copy.set(limit, limits.of(limit));
+        }
         assert_eq!(copy, limits);
         assert_eq!(
             TenantLimit::ALL.map(|limit| TenantLimit::from_name(limit.name())),

@@ -18,10 +18,10 @@ pub(crate) async fn the_highest_priority_goes_first_and_then_the_oldest(q: Fixtu
 
 pub(crate) async fn a_job_gains_on_later_ones_of_a_higher_priority(q: Fixture) {
     let old = q.submit(job()).await;
-    q.clock.advance(3 * PRIORITY_HEAD_START - Duration::from_millis(1));
-    let in_time = q.submit(job().priority(3)).await;
+    q.clock.advance(PRIORITY_HEAD_START.saturating_sub(Duration::from_millis(1)));
+    let in_time = q.submit(job().priority(1)).await;
     q.clock.advance(Duration::from_millis(2));
-    let late = q.submit(job().priority(3)).await;
+    let late = q.submit(job().priority(1)).await;
     let later = q.submit(job()).await;
     let explained = q.explained(old).await;
     assert_eq!((explained.ahead_by_priority, explained.ahead_by_age), (1, 0));
