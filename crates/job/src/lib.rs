@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `request` | [`ScoringRequest`]: the clips, the model, the backend, the options, the report |
 //! | `options` | [`ScoringOptions`]: how frames are chosen, paired and compared |
+//! | `feature_engine` | [`FeatureEngine`]: what computes the features |
 //! | `raw_video` | [`RawVideo`]: geometry and sample format of a headerless clip |
 //! | `confinement` | [`Confinement`]: what confined the process that scored |
 //! | `result` | [`ScoreResult`]: the score, its poolings and what it was computed with |
@@ -28,6 +29,7 @@ mod cancel;
 mod confinement;
 mod failure;
 mod feature;
+mod feature_engine;
 mod length_mismatch;
 pub mod limits;
 mod named;
@@ -46,6 +48,7 @@ pub use self::cancel::CancelCause;
 pub use self::confinement::Confinement;
 pub use self::failure::{Failure, FailureReason, RetryClass};
 pub use self::feature::Feature;
+pub use self::feature_engine::FeatureEngine;
 pub use self::length_mismatch::LengthMismatch;
 pub use self::named::UnknownName;
 pub use self::options::{FrameStep, FrameStepError, ScoringOptions};

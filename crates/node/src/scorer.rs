@@ -21,8 +21,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use vmafx_job::{
-    Backend, Confinement, Failure, FailureReason, InvalidRequest, RawVideo, ReportFormat, ScoreResult,
-    ScoringRequest,
+    Backend, Confinement, Failure, FailureReason, FeatureEngine, InvalidRequest, RawVideo, ReportFormat,
+    ScoreResult, ScoringRequest,
 };
 
 use crate::confine::ConfinementPolicy;
@@ -74,6 +74,7 @@ pub struct ScoringContext<'a, P> {
 pub struct Scorer {
     backend: Backend,
     engine: Option<PathBuf>,
+    features: FeatureEngine,
     ffmpeg: Option<PathBuf>,
     cpu_limit: Duration,
     limits: JobLimits,
@@ -92,12 +93,13 @@ impl Scorer {
         limits: JobLimits,
         launcher: Launcher,
     ) -> Result<Self, ScorerError> {
-        let engine = settings.engine()?;
+        let engine = settings.external_engine()?;
         let scratch = Scratch::open(&settings.scratch)?;
         let fetcher = Fetcher::new(&settings.fetch, &StoreVariables::of_process(), scratch.clone())?;
         Ok(Self {
             backend: settings.backend,
             engine,
+            features: settings.engine,
             ffmpeg: settings.ffmpeg_bin.clone(),
             cpu_limit: settings.worker_cpu.0,
             limits,
@@ -174,6 +176,7 @@ impl Scorer {
             threads: self.limits.share.threads,
             report: report_format.map(|format| directory.path().join(format!("report.{format}"))),
             ffmpeg: self.ffmpeg.clone(),
+            features: self.features,
             engine: self.engine.clone().map(|program| ExternalEngine { program, backend: self.backend }),
             limits: self.worker_limits(directory.path()),
             confinement: self.confinement,

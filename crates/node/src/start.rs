@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 use tokio::net::TcpListener;
-use vmafx_job::Failure;
+use vmafx_job::{Failure, FeatureEngine};
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::config::ListenAddr;
 use vmafx_kit::health::{self, Readiness};
@@ -90,7 +90,11 @@ pub async fn run(
     let readiness = Readiness::new(tasks.shutdown());
     let confinement = confinement::probe(&opened.0, &readiness).await?;
     let kernels = KernelGuard::new(&readiness);
-    kernels.check().await?;
+    if settings.scorer.engine == FeatureEngine::Native {
+        kernels.check().await?;
+    } else {
+        kernels.not_used();
+    }
     let mut labels = settings.labels.0.clone();
     labels.extend(confinement.as_ref().ok().and_then(ConfinementPolicy::label));
     let vendor = device::Vendor::of_backend(backend);

@@ -11,7 +11,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use vmafx_job::{Backend, Confinement, Failure, RawVideo, ScoreResult, ScoringOptions};
+use vmafx_job::{Backend, Confinement, Failure, FeatureEngine, RawVideo, ScoreResult, ScoringOptions};
 
 use crate::confine::ConfinementPolicy;
 use crate::paths::local::FileId;
@@ -38,6 +38,9 @@ pub struct Task {
     pub report: Option<PathBuf>,
     /// The ffmpeg to decode with; `None`: the one on `PATH`.
     pub ffmpeg: Option<PathBuf>,
+    /// What computes the features, unless another program scores.
+    #[serde(default)]
+    pub features: FeatureEngine,
     /// A program that scores instead of the worker itself.
     #[serde(default)]
     pub engine: Option<ExternalEngine>,

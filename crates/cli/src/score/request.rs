@@ -13,7 +13,7 @@ pub(super) fn build(reference: &Path, distorted: &[PathBuf], args: &ScoreArgs) -
     request.models.clone_from(&args.model);
     request.threads = args.threads.map_or(request.threads, Into::into);
     request.chunks = args.chunks.into();
-    request.engine = args.engine.map_or(request.engine, Into::into);
+    request.engine = args.engine.into();
     request.options.clone_from(&args.options);
     // A positive offset skips frames of the distorted clips, a negative one frames of the reference.
     let skipped = args.offset.unsigned_abs();

@@ -53,7 +53,7 @@ pub(super) enum UsageError {
 impl RunOnceArgs {
     /// Parses the request, and checks the settings as far as that needs nothing but the settings.
     pub(super) fn request(&self) -> Result<ScoringRequest, UsageError> {
-        self.scorer.engine().map_err(UsageError::Settings)?;
+        self.scorer.external_engine().map_err(UsageError::Settings)?;
         match &self.request_file {
             Some(path) => request::read(path).map_err(|error| UsageError::File { path: path.clone(), error }),
             None => request::parse(self.request.as_deref().unwrap_or_default().as_bytes())

@@ -31,6 +31,11 @@ impl KernelGuard {
         Ok(())
     }
 
+    /// libvmaf computes the features.
+    pub(super) fn not_used(&self) {
+        self.gate.open();
+    }
+
     /// Considers why a job failed.
     pub fn failed(&self, failure: &Failure) {
         if failure.reason == FailureReason::KernelMismatch {

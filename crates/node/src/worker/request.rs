@@ -10,6 +10,7 @@ pub(super) fn request(task: &Task) -> Request {
     let mut request = Request::new(clip(&task.reference), vec![clip(&task.distorted)]);
     request.models = vec![model(&task.model)];
     request.threads = task.threads.max(1);
+    request.engine = task.features.into();
     request.options.clone_from(&task.options);
     request
 }

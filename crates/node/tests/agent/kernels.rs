@@ -41,8 +41,17 @@ async fn a_node_whose_kernels_compute_wrong_values_is_not_ready_and_pulls_no_mor
     script::write(&worker, &text).unwrap();
 
     let scratch = harness.scratch().display().to_string();
-    let arguments =
-        Arguments::parse_from(["node", "--node-id", "node-0", "--slots", "2", "--scratch-dir", &scratch]);
+    let arguments = Arguments::parse_from([
+        "node",
+        "--node-id",
+        "node-0",
+        "--slots",
+        "2",
+        "--engine",
+        "native",
+        "--scratch-dir",
+        &scratch,
+    ]);
     let config = AgentConfig {
         channel: arguments.channel.open(&harness.controller().to_string().parse().unwrap()).unwrap(),
         timeouts: AgentTimeouts {

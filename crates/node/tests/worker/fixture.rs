@@ -94,6 +94,7 @@ impl Fixture {
             threads: 2,
             report: None,
             ffmpeg: Some(ffmpeg()),
+            features: vmafx_job::FeatureEngine::default(),
             engine: None,
             limits: WorkerLimits {
                 memory_bytes: 1 << 30,

@@ -9,6 +9,7 @@ mod threads;
 use std::fmt;
 use std::sync::Arc;
 
+use vmafx_job::FeatureEngine;
 use vmafx_kernels::InstructionSet;
 
 pub use self::kernels::KernelError;
@@ -39,12 +40,18 @@ impl fmt::Display for Engine {
     }
 }
 
-/// Our kernels, where they are faster than libvmaf: it has kernels for more CPUs.
 impl Default for Engine {
     fn default() -> Self {
-        match InstructionSet::best() {
-            InstructionSet::Scalar => Self::Libvmaf,
-            best => Self::Native(best),
+        FeatureEngine::default().into()
+    }
+}
+
+/// Our kernels use the best instruction set of this CPU.
+impl From<FeatureEngine> for Engine {
+    fn from(engine: FeatureEngine) -> Self {
+        match engine {
+            FeatureEngine::Libvmaf => Self::Libvmaf,
+            FeatureEngine::Native => Self::Native(InstructionSet::best()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use vmafx_job::{BitDepth, LengthMismatch, PixelFormat};
+use vmafx_job::{BitDepth, FeatureEngine, LengthMismatch, PixelFormat};
 use vmafx_scoring::engine::models::{ModelChoice, built_in};
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
 use vmafx_scoring::outcome::ScoringOutcome;
@@ -101,7 +101,10 @@ impl Clips {
 
     /// A reference and one distorted clip.
     pub(crate) fn request(&self, frames: u64) -> Request {
-        Request::new(self.clip("reference.yuv", frames, 0), vec![self.clip("distorted.yuv", frames, 3)])
+        let (reference, distorted) =
+            (self.clip("reference.yuv", frames, 0), self.clip("distorted.yuv", frames, 3));
+        // libvmaf is the default, and scores whatever the other engine is compared with.
+        Request { engine: FeatureEngine::Native.into(), ..Request::new(reference, vec![distorted]) }
     }
 }
 

@@ -19,6 +19,7 @@ fn task() -> Task {
         threads: 1,
         report: None,
         ffmpeg: None,
+        features: vmafx_job::FeatureEngine::default(),
         engine: None,
         limits: WorkerLimits {
             memory_bytes: 512_000_000,

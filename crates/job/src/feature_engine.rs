@@ -1,0 +1,18 @@
+//! What computes the features.
+
+use serde::{Deserialize, Serialize};
+
+use crate::named::named;
+
+/// What computes the features of the models, with the same bits for natural content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FeatureEngine {
+    /// libvmaf's extractors.
+    #[default]
+    Libvmaf,
+    /// Our kernels for this CPU.
+    Native,
+}
+
+named!(FeatureEngine, "feature engine", { Libvmaf = "libvmaf", Native = "native" });
