@@ -12,5 +12,6 @@ pub(in crate::adm) fn cubes_coarse(shifts: &CubeShifts, bands: [&[i32]; 3]) -> [
         let square = (magnitude * magnitude + (1 << shifts.square)) >> shifts.square;
         rounded(square * magnitude, shifts.cube)
     };
-    bands.map(|row| row.iter().map(cube).sum())
+    // Pictures stay far below the limit of 64 bits; any other coefficients wrap around, as in vectors.
+    bands.map(|row| row.iter().map(cube).fold(0, u64::wrapping_add))
 }
