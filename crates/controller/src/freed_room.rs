@@ -33,7 +33,7 @@ impl FreedRoom {
         }
     }
 
-    /// Wakes one pull.
+    /// Wakes one of the pulls that wait for this room.
     pub(crate) fn freed(&self, limited_by: &LimitedBy) {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiting) = waiting.get(limited_by).and_then(Weak::upgrade) {

@@ -16,7 +16,7 @@ use content::{Content, distort};
 use libvmaf::{Context, CpuMask, Luma, Picture};
 use vmafx_kernels::{
     Adm, AdmConfig, AdmOptions, ContrastSensitivity, InstructionSet, Motion, MotionConfig, MotionOptions,
-    Plane, Sample,
+    Plane, PlaneSample,
 };
 
 const WIDTH: usize = 1920;
@@ -66,7 +66,7 @@ fn theirs(mask: CpuMask, extractor: &str, options: &[(&str, &str)], clip: &[Luma
     rounds.fold(f64::INFINITY, f64::min)
 }
 
-fn our_adm<T: Sample>(set: InstructionSet, options: AdmOptions, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
+fn our_adm<T: PlaneSample>(set: InstructionSet, options: AdmOptions, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
     let config = AdmConfig { width: WIDTH, height: HEIGHT, depth, options, instruction_set: set };
     let mut adm = Adm::new(&config).unwrap();
     let [reference, distorted, _] =
@@ -78,7 +78,7 @@ fn our_adm<T: Sample>(set: InstructionSet, options: AdmOptions, depth: u32, clip
     })
 }
 
-fn our_motion<T: Sample>(set: InstructionSet, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
+fn our_motion<T: PlaneSample>(set: InstructionSet, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
     let config = MotionConfig {
         width: WIDTH,
         height: HEIGHT,

@@ -23,10 +23,10 @@ pub use scores::{AdmScale, AdmScores};
 
 use crate::sample::NamedPlane;
 use crate::simd::{Simd, UnavailableInstructionSet};
-use crate::{InstructionSet, Plane, Sample};
+use crate::{InstructionSet, Plane, PlaneSample};
 use csf::Weights;
 use geometry::{Axis, MIN_SIZE, SCALES};
-use kernels::Source;
+use kernels::CoefficientSource;
 use scale::{Approximation, Scale, ScaleSums};
 use scores::ScaleParts;
 use shifts::ScaleShifts;
@@ -167,7 +167,7 @@ impl Adm {
         &self.config
     }
 
-    pub fn measure<T: Sample>(
+    pub fn measure<T: PlaneSample>(
         &mut self,
         reference: &Plane<'_, T>,
         distorted: &Plane<'_, T>,
@@ -213,7 +213,10 @@ impl Adm {
     }
 
     /// All integer sums.
-    fn sums<T: Source<Coefficient = i16>>(&mut self, planes: [&Plane<'_, T>; 2]) -> [ScaleSums; SCALES] {
+    fn sums<T: CoefficientSource<Coefficient = i16>>(
+        &mut self,
+        planes: [&Plane<'_, T>; 2],
+    ) -> [ScaleSums; SCALES] {
         let Self { simd, fine, fine_approximations, coarse, coarse_approximations, .. } = self;
         let [scale1, scale2, scale3] = coarse;
         let [approximations1, approximations2, approximations3] = coarse_approximations;

@@ -27,7 +27,7 @@ use response::WindowCounts;
 use scale::ModeFilter;
 
 use crate::dispatch::Avx2;
-use crate::{InstructionSet, Plane, Sample};
+use crate::{InstructionSet, Plane, PlaneSample};
 
 /// The weights of the scales, from the largest picture to the smallest.
 const SCALE_WEIGHTS: [f64; 5] = [16.0, 8.0, 4.0, 2.0, 1.0];
@@ -244,7 +244,7 @@ impl Cambi {
     }
 
     /// The banding in a luma plane.
-    pub fn measure<T: Sample>(&mut self, luma: &Plane<'_, T>) -> Result<CambiScores, CambiError> {
+    pub fn measure<T: PlaneSample>(&mut self, luma: &Plane<'_, T>) -> Result<CambiScores, CambiError> {
         let (expected, found) = ((self.width, self.height), (luma.width(), luma.height()));
         let bytes = if self.depth > 8 { 2 } else { 1 };
         if expected != found || T::BYTES != bytes {
@@ -266,7 +266,7 @@ impl Cambi {
         Ok(CambiScores { cambi: self.score(&scales), scales })
     }
 
-    fn prepare<T: Sample>(&mut self, luma: &Plane<'_, T>) -> Result<(), SampleTooLarge> {
+    fn prepare<T: PlaneSample>(&mut self, luma: &Plane<'_, T>) -> Result<(), SampleTooLarge> {
         let step = if self.halve { 2 } else { 1 };
         let (width, height) = (self.width.div_ceil(step), self.height.div_ceil(step));
         self.image.resize(width, height);

@@ -28,7 +28,7 @@ macro_rules! avx2_functions {
             $(
                 #[allow(unsafe_code)]
                 $(#[$attribute])*
-                pub(super) fn $name $(<$generic: crate::Sample>)? (self, $($argument: $type),*) $(-> $result)? {
+                pub(super) fn $name $(<$generic: crate::PlaneSample>)? (self, $($argument: $type),*) $(-> $result)? {
                     // SAFETY: `self` proves that the CPU has the features that the function is compiled for.
                     unsafe { $path($($argument),*) }
                 }

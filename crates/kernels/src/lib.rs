@@ -21,7 +21,7 @@ pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf,
 pub use instruction_set::InstructionSet;
 pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};
 pub use plane::{InvalidPlane, Plane};
-pub use sample::{NamedPlane, Sample};
+pub use sample::{NamedPlane, PlaneSample};
 pub use simd::UnavailableInstructionSet;
 pub use speed::{
     Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions, SpeedScores, SummationOrder,

@@ -17,7 +17,7 @@ pub use series::{MotionScores, MotionSeries};
 
 use crate::sample::NamedPlane;
 use crate::simd::{Simd, UnavailableInstructionSet};
-use crate::{InstructionSet, Plane, Sample};
+use crate::{InstructionSet, Plane, PlaneSample};
 use kernels::Blur;
 
 /// The options of libvmaf's extractor, with its defaults.
@@ -134,7 +134,7 @@ impl Motion {
     }
 
     /// Adds a frame and gives its `VMAF_integer_feature_motion_sad_score`.
-    pub fn push<T: Sample>(&mut self, plane: &Plane<'_, T>) -> Result<f64, MotionError> {
+    pub fn push<T: PlaneSample>(&mut self, plane: &Plane<'_, T>) -> Result<f64, MotionError> {
         let MotionConfig { width, height, depth, options, .. } = self.config;
         if (plane.width(), plane.height()) != (width, height) {
             return Err(MotionError::Geometry {

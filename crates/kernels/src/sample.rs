@@ -3,7 +3,7 @@
 use crate::Plane;
 
 /// `u8` or `u16`.
-pub trait Sample: Copy + Default + Send + Sync + Into<u32> + 'static {
+pub trait PlaneSample: Copy + Default + Send + Sync + Into<u32> + 'static {
     /// Bytes of a stored sample.
     const BYTES: usize = size_of::<Self>();
 
@@ -18,13 +18,13 @@ pub enum NamedPlane<'a> {
     Words(Plane<'a, u16>),
 }
 
-impl Sample for u8 {
+impl PlaneSample for u8 {
     fn named(plane: Plane<'_, Self>) -> NamedPlane<'_> {
         NamedPlane::Bytes(plane)
     }
 }
 
-impl Sample for u16 {
+impl PlaneSample for u16 {
     fn named(plane: Plane<'_, Self>) -> NamedPlane<'_> {
         NamedPlane::Words(plane)
     }

@@ -23,7 +23,7 @@ use entropy::{Blocks, Estimator};
 use filter::Decimator;
 
 use crate::dispatch::Avx2;
-use crate::{InstructionSet, Plane, Sample};
+use crate::{InstructionSet, Plane, PlaneSample};
 
 /// Behind the decimated details, so that vectors may read over their end.
 const PADDING: usize = 16;
@@ -165,7 +165,7 @@ struct Analyser {
 
 impl Analyser {
     #[inline(always)]
-    fn analyse<T: Sample>(&mut self, plane: &Plane<'_, T>, blocks: &mut Blocks) {
+    fn analyse<T: PlaneSample>(&mut self, plane: &Plane<'_, T>, blocks: &mut Blocks) {
         self.decimator.decimate(plane, self.depth, &mut self.details);
         let means = self.estimator.means(&self.details);
         self.estimator.covariances(&self.details, &means, self.order);
@@ -215,7 +215,7 @@ impl Speed {
     }
 
     /// The difference of the planes u and v of two pictures.
-    pub fn measure<T: Sample>(
+    pub fn measure<T: PlaneSample>(
         &mut self,
         reference: [&Plane<'_, T>; 2],
         distorted: [&Plane<'_, T>; 2],
@@ -240,7 +240,7 @@ impl Speed {
     }
 
     #[allow(clippy::cast_possible_truncation)] // As in libvmaf.
-    fn compare<T: Sample>(&mut self, reference: &Plane<'_, T>, distorted: &Plane<'_, T>) -> PlaneScore {
+    fn compare<T: PlaneSample>(&mut self, reference: &Plane<'_, T>, distorted: &Plane<'_, T>) -> PlaneScore {
         let options = self.config.options;
         for (plane, blocks) in [(reference, &mut self.reference), (distorted, &mut self.distorted)] {
             match self.avx2 {
@@ -265,7 +265,7 @@ impl Speed {
         PlaneScore { score, is_singular: singular.0 || singular.1 }
     }
 
-    fn check<T: Sample>(&self, plane: &Plane<'_, T>) -> Result<(), SpeedError> {
+    fn check<T: PlaneSample>(&self, plane: &Plane<'_, T>) -> Result<(), SpeedError> {
         let SpeedConfig { width, height, depth, .. } = self.config;
         let (expected, found) = ((width, height), (plane.width(), plane.height()));
         let bytes = if depth > 8 { 2 } else { 1 };

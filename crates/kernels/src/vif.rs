@@ -32,7 +32,7 @@ mod strip;
 
 pub use scores::{VifScale, VifScores, VifSums};
 
-use crate::{InstructionSet, InvalidPlane, NamedPlane, Plane, Sample};
+use crate::{InstructionSet, InvalidPlane, NamedPlane, Plane, PlaneSample};
 #[cfg(target_arch = "x86_64")]
 use dispatch::StripKernel;
 use filter::SCALES;
@@ -128,7 +128,7 @@ impl Vif {
     }
 
     /// `T` is the type for the configured depth: `u8` for 8 bits, `u16` for more.
-    pub fn measure<T: Sample>(
+    pub fn measure<T: PlaneSample>(
         &mut self,
         reference: &Plane<'_, T>,
         distorted: &Plane<'_, T>,
@@ -177,7 +177,7 @@ impl Vif {
         &self.sums
     }
 
-    fn check<T: Sample>(&self, plane: &Plane<'_, T>) -> Result<(), VifError> {
+    fn check<T: PlaneSample>(&self, plane: &Plane<'_, T>) -> Result<(), VifError> {
         let expected = self.config;
         let bytes = if expected.depth == 8 { 1 } else { 2 };
         if (plane.width(), plane.height(), T::BYTES) == (expected.width, expected.height, bytes) {

@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, Sse};
 use futures::{Stream, StreamExt};
 
-use super::extract::{Access, Caller, Query};
+use super::extract::{Caller, Query, StreamAccess};
 use super::shape::{EventsQuery, Job};
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -18,7 +18,7 @@ use crate::service::response::JobChange;
 pub(super) async fn stream(
     State(service): State<Service>,
     Caller(who): Caller,
-    Access(access): Access,
+    StreamAccess(access): StreamAccess,
     headers: HeaderMap,
     Query(query): Query<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, axum::Error>>>, Refusal> {

@@ -28,9 +28,9 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 /// The access of the caller, for calls that go on.
-pub(super) struct Access(pub(super) CallAccess);
+pub(super) struct StreamAccess(pub(super) CallAccess);
 
-impl<S: Sync> FromRequestParts<S> for Access {
+impl<S: Sync> FromRequestParts<S> for StreamAccess {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {

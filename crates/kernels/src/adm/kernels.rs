@@ -15,7 +15,7 @@ pub(super) fn padded(length: usize) -> usize {
 }
 
 /// Rows of an image that a scale transforms.
-pub(super) trait Source: Copy + Default {
+pub(super) trait CoefficientSource: Copy + Default {
     type Coefficient: Coefficient;
 
     /// The vertical pass of the wavelet transform.
@@ -70,7 +70,7 @@ pub(super) trait Coefficient: Copy + Default + Send {
     ) -> [u64; 3];
 }
 
-impl Source for u8 {
+impl CoefficientSource for u8 {
     type Coefficient = i16;
 
     fn vertical(simd: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
@@ -82,7 +82,7 @@ impl Source for u8 {
     }
 }
 
-impl Source for u16 {
+impl CoefficientSource for u16 {
     type Coefficient = i16;
 
     fn vertical(simd: Simd, depth: u32, rows: [&[Self]; 4], low: &mut [i16], high: &mut [i16]) {
@@ -94,7 +94,7 @@ impl Source for u16 {
     }
 }
 
-impl Source for i16 {
+impl CoefficientSource for i16 {
     type Coefficient = i32;
 
     fn vertical(simd: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
@@ -102,7 +102,7 @@ impl Source for i16 {
     }
 }
 
-impl Source for i32 {
+impl CoefficientSource for i32 {
     type Coefficient = i32;
 
     fn vertical(simd: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {

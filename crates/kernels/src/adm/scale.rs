@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::geometry::Axis;
-use super::kernels::{Coefficient, Source, padded};
+use super::kernels::{Coefficient, CoefficientSource, padded};
 use super::shifts::{ScaleShifts, rounded};
 use crate::Plane;
 use crate::simd::Simd;
@@ -146,7 +146,7 @@ impl<C: Coefficient> Scale<C> {
         [self.columns.scored.len(), self.rows.scored.len()]
     }
 
-    pub(super) fn measure<S: Source<Coefficient = C>>(
+    pub(super) fn measure<S: CoefficientSource<Coefficient = C>>(
         &mut self,
         simd: Simd,
         depth: u32,
@@ -192,7 +192,7 @@ impl<C: Coefficient> Scale<C> {
         sums
     }
 
-    fn transform<S: Source<Coefficient = C>>(
+    fn transform<S: CoefficientSource<Coefficient = C>>(
         &mut self,
         simd: Simd,
         depth: u32,

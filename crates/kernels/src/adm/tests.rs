@@ -2,10 +2,10 @@
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Of small random numbers.
 
-use super::kernels::{Coefficient, Source, padded};
+use super::kernels::{Coefficient, CoefficientSource, padded};
 use super::shifts::ScaleShifts;
 use super::*;
-use crate::Sample;
+use crate::PlaneSample;
 
 /// A generator of numbers that is the same everywhere.
 struct Random(u64);
@@ -100,7 +100,7 @@ fn shifts(scale: usize) -> Vec<ScaleShifts> {
 /// The largest magnitudes of coefficients by scale.
 const LIMITS: [i64; SCALES] = [23_169, 2_000_000_000, 1_470_000_000, 2_000_000_000];
 
-fn vertical_equals<T: Source + TryFrom<i64>>(depth: u32, offset: i64, limit: i64)
+fn vertical_equals<T: CoefficientSource + TryFrom<i64>>(depth: u32, offset: i64, limit: i64)
 where
     T::Coefficient: PartialEq + std::fmt::Debug,
 {
@@ -312,7 +312,7 @@ fn sums_and_masks_equal_the_specification() {
 }
 
 /// A plane with random samples behind the end of each row.
-fn plane<T: Sample + TryFrom<u64>>(
+fn plane<T: PlaneSample + TryFrom<u64>>(
     random: &mut Random,
     stride: usize,
     height: usize,
@@ -331,7 +331,7 @@ fn plane<T: Sample + TryFrom<u64>>(
         .collect()
 }
 
-fn pictures_equal<T: Sample + Source<Coefficient = i16> + TryFrom<u64>>(
+fn pictures_equal<T: PlaneSample + CoefficientSource<Coefficient = i16> + TryFrom<u64>>(
     depth: u32,
     sizes: &[(usize, usize)],
 ) {

@@ -6,10 +6,10 @@ use super::raster::Raster;
 use super::response::avx2::{ColumnCounts, respond};
 use super::scale::{self, ModeFilter};
 use crate::dispatch::{Avx2, avx2_functions};
-use crate::{Plane, Sample};
+use crate::{Plane, PlaneSample};
 
 #[target_feature(enable = "avx2")]
-fn prepare<T: Sample>(
+fn prepare<T: PlaneSample>(
     preparer: &mut Preparer,
     plane: &Plane<'_, T>,
     image: &mut Raster<u16>,

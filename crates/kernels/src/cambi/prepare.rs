@@ -4,7 +4,7 @@
 //! column is used.
 
 use super::raster::{ROW_PADDING, Raster, keep_every_second};
-use crate::{Plane, Sample};
+use crate::{Plane, PlaneSample};
 
 /// Pixels of the square whose flatness decides about its centre.
 const SQUARE: usize = 7;
@@ -75,7 +75,7 @@ impl Preparer {
     }
 
     #[inline(always)]
-    pub(super) fn prepare<T: Sample>(
+    pub(super) fn prepare<T: PlaneSample>(
         &mut self,
         plane: &Plane<'_, T>,
         image: &mut Raster<u16>,
@@ -122,7 +122,7 @@ fn keep<T: Copy>(from: &[T], to: &mut [T], halve: bool) {
 
 /// Converts a row to 10 bits and repeats its last sample. Returns all bits that occur.
 #[inline(always)]
-fn convert<T: Sample>(row: &[T], depth: u32, converted: &mut [u16]) -> u32 {
+fn convert<T: PlaneSample>(row: &[T], depth: u32, converted: &mut [u16]) -> u32 {
     // Constants, so that the compiler can use 16 bits where they suffice.
     let bits = match depth {
         8 => convert_by(row, converted, |sample| sample << 2),
@@ -138,7 +138,7 @@ fn convert<T: Sample>(row: &[T], depth: u32, converted: &mut [u16]) -> u32 {
 
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // Samples of 10 bits are at most 1024.
-fn convert_by<T: Sample>(row: &[T], converted: &mut [u16], ten_bits: impl Fn(u32) -> u32) -> u32 {
+fn convert_by<T: PlaneSample>(row: &[T], converted: &mut [u16], ten_bits: impl Fn(u32) -> u32) -> u32 {
     let mut bits = 0;
     for (converted, &sample) in converted.iter_mut().zip(row) {
         let sample: u32 = sample.into();
@@ -208,7 +208,7 @@ pub(super) mod tests {
     use super::*;
 
     /// The specification of the step.
-    pub(in crate::cambi) fn specified<T: Sample>(
+    pub(in crate::cambi) fn specified<T: PlaneSample>(
         plane: &Plane<'_, T>,
         preparation: Preparation,
         image: &mut Raster<u16>,

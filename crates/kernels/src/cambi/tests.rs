@@ -35,7 +35,7 @@ fn windows_are_odd_and_grow_with_the_picture() {
     assert_eq!(window(65, 216 + 216, false), 5);
 }
 
-fn check_preparation<T: Sample>(rows: &[Vec<T>], poison: T, preparation: Preparation) {
+fn check_preparation<T: PlaneSample>(rows: &[Vec<T>], poison: T, preparation: Preparation) {
     const PADDING: usize = 5;
     let (width, height) = (rows[0].len(), rows.len());
     let padded: Vec<T> = rows.iter().flat_map(|row| row.iter().copied().chain([poison; PADDING])).collect();

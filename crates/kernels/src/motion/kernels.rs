@@ -4,7 +4,7 @@ use super::scalar::{self, mirrored_after, mirrored_before};
 #[cfg(target_arch = "x86_64")]
 use super::vector::VectorRows;
 use crate::simd::Simd;
-use crate::{Plane, Sample};
+use crate::{Plane, PlaneSample};
 
 /// Rows that are kept while a frame is compared.
 pub(super) trait Rows<T> {
@@ -30,7 +30,7 @@ impl ScalarRows {
     }
 }
 
-impl<T: Sample> Rows<T> for ScalarRows {
+impl<T: PlaneSample> Rows<T> for ScalarRows {
     fn difference(&mut self, y: usize, earlier: &mut [T], row: &[T]) {
         scalar::difference(earlier, row, &mut self.differences[y % 5]);
     }
@@ -43,7 +43,7 @@ impl<T: Sample> Rows<T> for ScalarRows {
 }
 
 /// Samples that all kernels can compare.
-pub(super) trait BlurredSample: Sample {
+pub(super) trait BlurredSample: PlaneSample {
     #[cfg(target_arch = "x86_64")]
     fn sum(rows: &mut VectorRows, earlier: &mut [Self], plane: &Plane<'_, Self>) -> u64;
 }

@@ -1,10 +1,10 @@
 //! The specification of the kernels, one row at a time.
 
 use super::FILTER;
-use crate::Sample;
+use crate::PlaneSample;
 
 /// The difference of the earlier row and this one, which replaces it.
-pub(super) fn difference<T: Sample>(earlier: &mut [T], row: &[T], differences: &mut [i32]) {
+pub(super) fn difference<T: PlaneSample>(earlier: &mut [T], row: &[T], differences: &mut [i32]) {
     for ((difference, earlier), &sample) in differences.iter_mut().zip(earlier).zip(row) {
         let [from, to] = [*earlier, sample].map(|sample| Into::<u32>::into(sample).cast_signed());
         *difference = from - to;

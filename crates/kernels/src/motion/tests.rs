@@ -14,7 +14,7 @@ impl Random {
 }
 
 /// Four frames of one kind, with random samples behind the ends of rows.
-fn frames<T: Sample + TryFrom<u64>>(kind: usize, stride: usize, height: usize, max: u64) -> Vec<Vec<T>> {
+fn frames<T: PlaneSample + TryFrom<u64>>(kind: usize, stride: usize, height: usize, max: u64) -> Vec<Vec<T>> {
     let mut random = Random(kind as u64 + stride as u64 * 977 + 1);
     let mut frame = |index: usize| {
         let samples = (0..stride * height).map(|position| {
@@ -34,7 +34,7 @@ fn frames<T: Sample + TryFrom<u64>>(kind: usize, stride: usize, height: usize, m
     (0..4).map(&mut frame).collect()
 }
 
-fn equal<T: Sample + TryFrom<u64>>(depth: u32, sizes: impl Iterator<Item = (usize, usize)>) {
+fn equal<T: PlaneSample + TryFrom<u64>>(depth: u32, sizes: impl Iterator<Item = (usize, usize)>) {
     for (width, height) in sizes {
         for kind in 0..5 {
             let stride = width + (width + kind) % 23;

@@ -4,10 +4,10 @@ use super::covariance::avx2::covariances;
 use super::entropy::Blocks;
 use super::{Analyser, SummationOrder};
 use crate::dispatch::{Avx2, avx2_functions};
-use crate::{Plane, Sample};
+use crate::{Plane, PlaneSample};
 
 #[target_feature(enable = "avx2,fma")]
-fn analyse<T: Sample>(analyser: &mut Analyser, plane: &Plane<'_, T>, blocks: &mut Blocks) {
+fn analyse<T: PlaneSample>(analyser: &mut Analyser, plane: &Plane<'_, T>, blocks: &mut Blocks) {
     let Analyser { depth, sigma, order, decimator, details, estimator, centred } = analyser;
     decimator.decimate(plane, *depth, details);
     let means = estimator.means(details);

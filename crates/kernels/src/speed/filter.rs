@@ -2,7 +2,7 @@
 
 use super::dimensions::{DECIMATION, Dimensions};
 use super::{Prescale, PrescaleMethod};
-use crate::{Plane, Sample};
+use crate::{Plane, PlaneSample};
 
 /// Taps of the filter before decimation.
 const BLUR_TAPS: usize = 9;
@@ -61,7 +61,7 @@ impl Decimator {
 
     /// Fills `details` with rows of `small_width` samples.
     #[inline(always)]
-    pub(super) fn decimate<T: Sample>(&mut self, plane: &Plane<'_, T>, depth: u32, details: &mut [f32]) {
+    pub(super) fn decimate<T: PlaneSample>(&mut self, plane: &Plane<'_, T>, depth: u32, details: &mut [f32]) {
         let Dimensions { scaled_width, scaled_height, small_width, small_height, .. } = self.dimensions;
         for y in 0..small_height {
             self.blurred.fill(0.0);
@@ -84,7 +84,7 @@ impl Decimator {
 
     /// A row of the scaled plane.
     #[inline(always)]
-    fn scaled_row<T: Sample>(&mut self, plane: &Plane<'_, T>, depth: u32, row: usize) {
+    fn scaled_row<T: PlaneSample>(&mut self, plane: &Plane<'_, T>, depth: u32, row: usize) {
         let Some(&Blend { first, second, share: down }) = self.rows.get(row) else {
             return convert(plane.row(row), depth, &mut self.scaled);
         };
@@ -134,7 +134,7 @@ impl Decimator {
 /// Samples with the value of 8 bits, and grey as 0.
 #[inline(always)]
 #[allow(clippy::cast_precision_loss)] // At most 16 bits.
-fn convert<T: Sample>(row: &[T], depth: u32, converted: &mut [f32]) {
+fn convert<T: PlaneSample>(row: &[T], depth: u32, converted: &mut [f32]) {
     // A power of two, so that its reciprocal is exact.
     let unit = 1.0 / f32::from(1_u16 << (depth - 8));
     for (converted, &sample) in converted.iter_mut().zip(row) {

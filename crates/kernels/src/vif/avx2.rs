@@ -24,7 +24,7 @@ use super::log_table::LogTable;
 use super::pictures::{Halved, Pair};
 use super::statistic::GainLimit;
 use super::strip::{RowReader, Strip};
-use crate::Sample;
+use crate::PlaneSample;
 use filter::{Weights, weights};
 use logarithm::LogAccumulator;
 
@@ -133,7 +133,7 @@ impl Buffers {
     #[target_feature(enable = "avx2")]
     fn measure<const SCALE: usize, const QUANTITIES: usize>(
         &mut self,
-        pair: &Pair<'_, impl Sample>,
+        pair: &Pair<'_, impl PlaneSample>,
         row_pairs: &mut [RowPair<QUANTITIES>],
         mut fill: impl FnMut(&Strip, isize, &mut RowPair<QUANTITIES>),
         mut halved: Option<&mut Halved>,

@@ -1,6 +1,6 @@
 //! Pairs of pictures at one scale.
 
-use crate::{InvalidPlane, Plane, Sample};
+use crate::{InvalidPlane, Plane, PlaneSample};
 
 /// A reference and its distorted version. Samples are shifted left by `shift` to 16 bits.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub(super) struct Pair<'a, T> {
     pub shift: u32,
 }
 
-impl<T: Sample> Pair<'_, T> {
+impl<T: PlaneSample> Pair<'_, T> {
     pub(super) fn width(&self) -> usize {
         self.reference.width()
     }

@@ -7,7 +7,7 @@ use super::filter::{MAX_TAPS, mirror, reach, taps};
 use super::log_table::LogTable;
 use super::pictures::{Halved, Pair};
 use super::statistic::{GainLimit, Moments};
-use crate::{Plane, Sample};
+use crate::{Plane, PlaneSample};
 
 /// Rows between the vertical and the horizontal pass.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl ScalarVif {
     }
 
     /// The sums of scale `scale`.
-    pub(super) fn measure<T: Sample>(
+    pub(super) fn measure<T: PlaneSample>(
         &mut self,
         scale: usize,
         pair: &Pair<'_, T>,
@@ -48,7 +48,7 @@ impl ScalarVif {
     }
 
     /// Fills the pair of scale `scale + 1` from that of `scale`, through the window of `scale + 1`.
-    pub(super) fn halve<T: Sample>(&mut self, scale: usize, pair: &Pair<'_, T>, halved: &mut Halved) {
+    pub(super) fn halve<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, halved: &mut Halved) {
         let taps = taps(scale + 1);
         for y in 0..halved.height {
             self.filter_means(scale + 1, pair, 2 * y);
@@ -63,7 +63,7 @@ impl ScalarVif {
     }
 
     /// Filters columns around row `y`. The row has the window's reach on both sides, so a window starts at its centre's index.
-    fn filter_means<T: Sample>(&mut self, scale: usize, pair: &Pair<'_, T>, y: usize) {
+    fn filter_means<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, y: usize) {
         let (taps, reach, width) = (taps(scale), reach(scale), pair.width());
         for (means, plane) in self.means.iter_mut().zip([&pair.reference, &pair.distorted]) {
             let rows = rows(scale, plane, y);
@@ -76,7 +76,7 @@ impl ScalarVif {
         }
     }
 
-    fn filter_products<T: Sample>(&mut self, scale: usize, pair: &Pair<'_, T>, y: usize) {
+    fn filter_products<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, y: usize) {
         let (taps, reach, width) = (taps(scale), reach(scale), pair.width());
         let (reference, distorted) = (rows(scale, &pair.reference, y), rows(scale, &pair.distorted, y));
         let factors = [(reference, reference), (distorted, distorted), (reference, distorted)];
@@ -95,7 +95,7 @@ impl ScalarVif {
 }
 
 /// The rows under the window of `scale` around row `y`.
-fn rows<'a, T: Sample>(scale: usize, plane: &Plane<'a, T>, y: usize) -> [&'a [T]; MAX_TAPS] {
+fn rows<'a, T: PlaneSample>(scale: usize, plane: &Plane<'a, T>, y: usize) -> [&'a [T]; MAX_TAPS] {
     array::from_fn(|tap| {
         let position = (y + tap.min(2 * reach(scale))).cast_signed() - reach(scale).cast_signed();
         plane.row(mirror(position, plane.height()))

@@ -7,7 +7,7 @@ use super::VifSums;
 use super::filter::{mirror, reach, reach_in_pairs};
 use super::pictures::Pair;
 use super::prefetch::prefetch;
-use crate::Sample;
+use crate::PlaneSample;
 
 /// The part of a strip that a row is read for.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Strip {
 
     /// The columns of `row` that are read, mirrored at the picture's edges in `buffer` if need be.
     #[inline]
-    pub(super) fn read<'a, T: Sample, const WIDTH: usize>(
+    pub(super) fn read<'a, T: PlaneSample, const WIDTH: usize>(
         &self,
         row: &'a [T],
         buffer: &'a mut [T; WIDTH],
@@ -59,7 +59,7 @@ impl Strip {
     }
 
     #[cold]
-    fn mirror_into<T: Sample, const WIDTH: usize>(&self, row: &[T], buffer: &mut [T; WIDTH]) {
+    fn mirror_into<T: PlaneSample, const WIDTH: usize>(&self, row: &[T], buffer: &mut [T; WIDTH]) {
         let (margin, reach) = (Self::margin(self.scale), reach(self.scale));
         let first = self.start.saturating_sub(margin);
         let last = (self.start + WIDTH - margin).min(row.len());
@@ -90,7 +90,7 @@ pub(super) struct RowReader<'a, T, const WIDTH: usize> {
     buffers: [[T; WIDTH]; 4],
 }
 
-impl<'a, T: Sample, const WIDTH: usize> RowReader<'a, T, WIDTH> {
+impl<'a, T: PlaneSample, const WIDTH: usize> RowReader<'a, T, WIDTH> {
     pub(super) fn new(pair: &'a Pair<'a, T>) -> Self {
         Self { pair, buffers: [[T::default(); WIDTH]; 4] }
     }

@@ -1,9 +1,9 @@
 //! Pictures to measure.
 
-use vmafx_kernels::{Plane, Sample};
+use vmafx_kernels::{Plane, PlaneSample};
 
 /// What samples can be made from.
-pub(crate) trait Level: Sample {
+pub(crate) trait Level: PlaneSample {
     fn from_level(level: u32) -> Self;
 }
 

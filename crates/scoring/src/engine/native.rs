@@ -21,7 +21,7 @@ use super::features::{FeatureOutput, RequiredExtractor, RequiredExtractors};
 use super::ffi::{LibvmafError, SharedPicture};
 use crate::picture::PictureFormat;
 
-/// Who computes the features. Both give the same bits.
+/// What computes the features, with the same bits for natural content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// libvmaf computes all of them.

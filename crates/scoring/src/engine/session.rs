@@ -6,7 +6,8 @@
 //!
 //! Motion depends on neighbouring frames of the reference. If a session measures every frame of one clip, motion is measured
 //! in the same context. Otherwise (several clips, a frame step, a chunk with overlap) it is measured **separately**, in a
-//! context that reads every frame of the reference, and imported. Both ways give the same bits.
+//! context that reads every frame of the reference, and imported. Both ways give the same bits. Our kernels always measure it
+//! separately.
 
 mod motion;
 mod read_out;

@@ -1,6 +1,6 @@
 //! The discrete wavelet transform with Daubechies' filters of four taps.
 
-use crate::Sample;
+use crate::PlaneSample;
 use crate::adm::{HIGH_PASS, LOW_PASS};
 
 fn filter16(taps: [i16; 4], samples: [i32; 4]) -> i32 {
@@ -13,7 +13,7 @@ fn filter32(taps: [i16; 4], samples: [i32; 4]) -> i64 {
 
 /// Scale 0: samples around zero, at the position of 8 bits.
 #[allow(clippy::cast_possible_truncation)] // The filters' gain leaves 16 bits.
-pub(in crate::adm) fn vertical_samples<T: Sample>(
+pub(in crate::adm) fn vertical_samples<T: PlaneSample>(
     depth: u32,
     rows: [&[T]; 4],
     low: &mut [i16],

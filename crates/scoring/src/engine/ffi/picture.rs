@@ -164,14 +164,14 @@ impl SharedPicture {
         }
     }
 
-    fn plane<T: vmafx_kernels::Sample>(&self, index: usize) -> Result<Plane<'_, T>, InvalidPlane> {
+    fn plane<T: vmafx_kernels::PlaneSample>(&self, index: usize) -> Result<Plane<'_, T>, InvalidPlane> {
         let raw = &self.0.raw;
         let (width, height) = (raw.w[index] as usize, raw.h[index] as usize);
         let stride = usize::try_from(raw.stride[index]).unwrap_or(0) / T::BYTES;
         Plane::new(self.samples(index, stride * height), stride, width, height)
     }
 
-    fn samples<T: vmafx_kernels::Sample>(&self, index: usize, length: usize) -> &[T] {
+    fn samples<T: vmafx_kernels::PlaneSample>(&self, index: usize, length: usize) -> &[T] {
         let data: *const T = self.0.raw.data[index].cast();
         if data.is_null() || !data.is_aligned() {
             return &[];

@@ -1,7 +1,7 @@
 //! The kernels of one thread.
 
 use vmafx_kernels::{
-    Adm, AdmError, Cambi, CambiError, InstructionSet, InvalidPlane, MotionError, Plane, Sample, Speed,
+    Adm, AdmError, Cambi, CambiError, InstructionSet, InvalidPlane, MotionError, Plane, PlaneSample, Speed,
     SpeedError, Vif, VifError,
 };
 
@@ -27,13 +27,6 @@ pub enum KernelError {
     Plane(#[from] InvalidPlane),
     #[error("the pictures of a pair have samples of different sizes")]
     Mixed,
-}
-
-impl KernelError {
-    /// Whether a sample has more bits than the format of the pictures.
-    pub fn is_sample_too_large(&self) -> bool {
-        matches!(self, Self::Cambi(CambiError::Sample { .. }))
-    }
 }
 
 /// What one thread needs to measure a pair, with all buffers.
@@ -96,7 +89,7 @@ impl Kernel {
     }
 
     /// Appends the values in the order of the extractor's outputs.
-    fn measure<T: Sample>(
+    fn measure<T: PlaneSample>(
         &mut self,
         reference: &[Plane<'_, T>; 3],
         distorted: &[Plane<'_, T>; 3],

@@ -2,7 +2,7 @@
 //!
 //! A CPU that is damaged, overclocked or badly emulated computes wrong numbers and no error. A program that scores therefore
 //! checks its kernels before it starts ([`check_kernels`]), and while it works it computes one pair in [`PAIRS_PER_CHECK`]
-//! again with the scalar kernels. These take about ten times as long, so the check costs a thousandth of the work.
+//! again with the scalar kernels. Motion, which needs every frame of the reference in order, is checked at the start only.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -10,8 +10,8 @@ use std::hash::BuildHasher as _;
 use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_kernels::InstructionSet;
 
-use super::NativeError;
 use super::kernels::Kernels;
+use super::{NativeError, NativeMotion};
 use crate::engine::features::{FeatureOutput, RequiredExtractor, RequiredExtractors};
 use crate::engine::ffi::{LibvmafError, PicturePool, SharedPicture};
 use crate::picture::PictureFormat;
@@ -77,7 +77,7 @@ pub fn check_kernels() -> Result<(), NativeError> {
 
 fn check(set: InstructionSet) -> Result<(), NativeError> {
     let mut required = RequiredExtractors::default();
-    for extractor in ["adm", "vif"] {
+    for extractor in ["adm", "cambi", "speed_chroma", "vif"] {
         // Extractors without options do not contradict each other.
         let _ = required.add_extractor(extractor);
     }
@@ -91,8 +91,28 @@ fn check(set: InstructionSet) -> Result<(), NativeError> {
             (reference.map_err(NativeError::Pictures)?, distorted.map_err(NativeError::Pictures)?);
         let measure = |set| Kernels::new(&extractors, format, set)?.measure(&reference, &distorted);
         compare(outputs.iter(), set, &measure(set)?, &measure(InstructionSet::Scalar)?)?;
+        check_motion(&[reference, distorted], format, set)?;
     }
     Ok(())
+}
+
+/// Takes the pictures for two frames of a clip.
+fn check_motion(
+    frames: &[SharedPicture; 2],
+    format: PictureFormat,
+    set: InstructionSet,
+) -> Result<(), NativeError> {
+    let mut required = RequiredExtractors::default();
+    let _ = required.add_extractor("motion");
+    let extractors = required.take(|_| true);
+    let measure = |set| -> Result<Vec<f64>, NativeError> {
+        let mut motion = NativeMotion::new(&extractors, format, set)?;
+        frames.iter().try_for_each(|frame| motion.read(frame))?;
+        Ok(motion.values(motion.fed()).into_iter().flat_map(|(_, values)| values).collect())
+    };
+    let outputs = extractors.iter().flat_map(RequiredExtractor::outputs);
+    let outputs: Vec<FeatureOutput> = outputs.flat_map(|output| vec![output; frames.len()]).collect();
+    Ok(compare(outputs.iter(), set, &measure(set)?, &measure(InstructionSet::Scalar)?)?)
 }
 
 /// Waves with noise.
