@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::batcher::BatchOperation;
 use super::pool::{Access, Call, Scope, Value};
-use super::row::{Reader, claim_rank, job_columns, millis, signed};
+use super::row::{Reader, claim_rank, job_columns, millis, session, signed};
 use super::tenant_changes::TenantChanges;
 use super::usage::{counted, usage};
 use crate::clock::Timestamp;
@@ -52,7 +52,7 @@ SELECT backend, jobs FROM classes";
 /// Claims of one session wait for each other, also at other controllers, so that each counts the jobs of those before it. The
 /// locks come before the statement that counts, whose snapshot is then new enough, and in one order.
 const LOCK_SESSIONS: &str =
-    "SELECT pg_advisory_xact_lock(session)::text FROM unnest($1::bigint[]) AS lock (session)";
+    "SELECT count(pg_advisory_xact_lock(session)) FROM unnest($1::bigint[]) AS lock (session)";
 
 fn session_locks(sessions: &[Uuid]) -> Vec<i64> {
     let half = |id: &Uuid| {
@@ -78,8 +78,9 @@ WITH known AS (
         SELECT FROM vmafx.node_faults f
         WHERE f.tenant_id = $1 AND f.node_id = s.node_id AND f.failures >= $8) AS suspect
     FROM unnest($2::uuid[], $3::bytea[], $10::uuid[]) WITH ORDINALITY AS w (session, token, pull, n)
-    JOIN vmafx.node_sessions s
-        ON s.id = w.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = w.token
+    CROSS JOIN LATERAL (",
+    session!("w"),
+    ") s
 ), live AS (
     SELECT known.*, row_number() OVER (ORDER BY known.n) AS place FROM known WHERE NOT known.suspect AND NOT known.slots_taken
 ), room AS MATERIALIZED (
@@ -87,10 +88,12 @@ WITH known AS (
     usage!("running"),
     " AS jobs
 ), kept AS MATERIALIZED (
-    -- A job that is kept from one node can go to another, so each node has to claim alone.
+    -- A job that is kept from one node can go to another, so each node has to claim alone. No other index than `jobs_kept`
+    -- fits this condition.
     SELECT NOT $9 AND EXISTS (
         SELECT FROM vmafx.jobs j
-        WHERE j.tenant_id = $1 AND j.ready AND j.avoid_node IS NOT NULL AND j.avoid_until > $6) AS any_job
+        WHERE coalesce(j.tenant_id, '') = $1 AND coalesce(j.ready, false) AND j.avoid_node IS NOT NULL
+            AND j.avoid_until > $6) AS any_job
 ), due AS MATERIALIZED (
     -- Jobs whose back-off has ended must be made ready first, because one of them may come first in claim order.
     SELECT EXISTS (

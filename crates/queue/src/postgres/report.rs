@@ -16,7 +16,7 @@ use super::Shared;
 use super::batcher::BatchOperation;
 use super::error::corrupt;
 use super::pool::{Access, Scope, Value};
-use super::row::{Reader, job_columns, text};
+use super::row::{Reader, job_columns, session, text};
 use super::tenant_changes::TenantChanges;
 use super::usage::counted;
 use crate::fence::{FenceDecision, FenceState, decide};
@@ -35,8 +35,9 @@ WITH reports AS (
         $2::uuid[], $3::bytea[], $4::uuid[], $5::bigint[], $6::text[], $7::float8[], $8::json[], $9::json[],
         $10::text[], $11::int[])
     WITH ORDINALITY AS t (session, token, job, attempt, status, score, features, details, error, reason, n)
-    JOIN vmafx.node_sessions s
-        ON s.id = t.session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = t.token
+    CROSS JOIN LATERAL (",
+    session!("t"),
+    ") s
 ), locked AS (
     -- All transactions lock rows in the order of their ids, which prevents deadlocks.
     SELECT j.id FROM vmafx.jobs j

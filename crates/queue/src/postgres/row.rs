@@ -27,6 +27,21 @@ macro_rules! claim_rank {
 }
 pub(super) use claim_rank;
 
+/// The session of the row `$of`, which has its id and the hash of its token: a lateral subquery. `LIMIT` makes the server look
+/// each session up, because it may otherwise read all of them first.
+macro_rules! session {
+    ($of:literal) => {
+        concat!(
+            "SELECT s.* FROM vmafx.node_sessions s WHERE s.id = ",
+            $of,
+            ".session AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = ",
+            $of,
+            ".token LIMIT 1"
+        )
+    };
+}
+pub(super) use session;
+
 /// The columns of a job, in the order in which [`Reader::job`] reads them. The table or query must be named `j`.
 macro_rules! job_columns {
     () => {

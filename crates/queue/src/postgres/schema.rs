@@ -11,7 +11,7 @@ use super::tls::Tls;
 use crate::store::{StoreError, StoreResult};
 
 /// Migration `n` brings the schema from version `n` to version `n + 1`.
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("schema/0001.sql"),
     include_str!("schema/0002.sql"),
     include_str!("schema/0003.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("schema/0012.sql"),
     include_str!("schema/0013.sql"),
     include_str!("schema/0014.sql"),
+    include_str!("schema/0015.sql"),
 ];
 
 /// The schema version of this program.

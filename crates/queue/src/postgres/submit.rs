@@ -41,6 +41,12 @@ WITH new AS (
         SELECT FROM vmafx.jobs old
         WHERE old.idempotency_key = new.idempotency_key AND coalesce(old.tenant_id, '') = $1
             AND old.submitter IN ('', new.submitter))
+), used AS MATERIALIZED (
+    SELECT ",
+    usage!("pending"),
+    " AS used_jobs, ",
+    usage!("bytes"),
+    " AS used_bytes
 ), j AS (
     INSERT INTO vmafx.jobs (
         id, tenant_id, status, backend, priority, created_at, updated_at, max_lost_attempts, deadline_at, label,
@@ -49,12 +55,8 @@ WITH new AS (
     SELECT id, $1, 'pending', backend, priority, $2, $2, max_lost_attempts, deadline_at, label,
         idempotency_key, origin_cluster, origin_namespace, origin_name, origin_uid, spec, submitter, request_digest,
         labelled_by, bytes
-    FROM fresh
-    WHERE jobs_so_far <= $19::bigint - ",
-    usage!("pending"),
-    " AND bytes_so_far <= $20::bigint - ",
-    usage!("bytes"),
-    "
+    FROM fresh, used
+    WHERE jobs_so_far <= $19::bigint - used_jobs AND bytes_so_far <= $20::bigint - used_bytes
     ORDER BY n
     ON CONFLICT (idempotency_key, tenant_id, submitter) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING id, tenant_id, bytes

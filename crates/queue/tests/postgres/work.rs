@@ -177,3 +177,59 @@ async fn behind_many_jobs_that_nobody_serves_everything_reads_a_handful_of_rows(
     let by_index: String = counters.client.query_one(by_index, &[]).await.unwrap().get(0);
     assert!(after - before < 5_000, "{} rows in ten rounds: {by_index}", after - before);
 }
+
+/// Rows of the tables that claims and reports use, read so far.
+const READ_BY_NODES: &str = "
+    SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables
+    WHERE relname IN ('jobs', 'job_attempts', 'node_sessions', 'node_faults', 'tenant_usage')";
+
+#[tokio::test]
+async fn a_claim_reads_no_other_session_and_no_backlog_whatever_the_statistics_are() {
+    let database = database().await;
+    let whose = tenant("acme");
+    let raw = Raw::connect(database.dsn()).await;
+    let counters = Raw::connect(database.superuser_dsn()).await;
+    let settled = async || {
+        let before = counters.number(READ_BY_NODES).await;
+        counters.run("SELECT pg_sleep(1.2)").await;
+        let after = counters.number(READ_BY_NODES).await;
+        if before == after { Ok(after) } else { Err(format!("{before} then {after}")) }
+    };
+    let store = open(&database).await;
+    let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
+    // Statements are planned for a queue of finished jobs.
+    for _ in 0..100 {
+        cycle(&*store, &whose, &who).await;
+    }
+    counters.run("VACUUM ANALYZE vmafx.jobs").await;
+    for _ in 0..20 {
+        cycle(&*store, &whose, &who).await;
+    }
+    raw.run(
+        "SET vmafx.tenant_id = 'acme';
+         INSERT INTO vmafx.node_sessions
+         SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'node_id', 'other ' || n))).*
+         FROM vmafx.node_sessions s, generate_series(1, 1000) n",
+    )
+    .await;
+    for analyzed in [false, true] {
+        raw.run(
+            "SET vmafx.tenant_id = 'acme';
+             INSERT INTO vmafx.jobs (id, tenant_id, status, backend, priority, created_at, updated_at, spec)
+             SELECT gen_random_uuid(), 'acme', 'pending', 'cpu', 0, 1, 1, (SELECT spec FROM vmafx.jobs LIMIT 1)
+             FROM generate_series(1, 5000) n",
+        )
+        .await;
+        if analyzed {
+            counters.run("ANALYZE vmafx.jobs, vmafx.node_sessions").await;
+        }
+        let before = wait::until(SOON, "the counters to stand still", settled).await.unwrap();
+        for _ in 0..20 {
+            let taken = take(&*store, &whose, &who).await.unwrap().unwrap();
+            store.report(&whose, &who, done(&taken)).await.unwrap();
+        }
+        let after = wait::until(SOON, "the counters to stand still", settled).await.unwrap();
+        let read = (after - before) / 20;
+        assert!(read < 100, "{read} rows for a claim and its report, analyzed: {analyzed}");
+    }
+}

@@ -16,7 +16,7 @@ impl Borrowed {
         let idle = IDLE.lock().unwrap().pop();
         let database = match idle {
             Some(used) => emptied(used).await,
-            None => PostgresServer::shared().await.unwrap().database().await.unwrap(),
+            None => created().await,
         };
         Self(Some(database))
     }
@@ -32,6 +32,16 @@ impl Drop for Borrowed {
     }
 }
 
+const INVARIANTS: &str = include_str!("invariants.sql");
+
+/// A new database in which every statement that breaks an invariant fails.
+async fn created() -> PostgresDatabase {
+    let database = PostgresServer::shared().await.unwrap().database().await.unwrap();
+    vmafx_queue::postgres::migrate(database.dsn()).await.unwrap();
+    run(&database, INVARIANTS).await;
+    database
+}
+
 /// Keeps the id of the store and the schema.
 const EMPTY: &str = "
 DO $$ BEGIN
@@ -42,10 +52,14 @@ DO $$ BEGIN
 END $$";
 
 async fn emptied(used: PostgresDatabase) -> PostgresDatabase {
-    let (client, connection) = tokio_postgres::connect(used.superuser_dsn(), NoTls).await.unwrap();
+    run(&used, EMPTY).await;
+    used
+}
+
+async fn run(database: &PostgresDatabase, statements: &str) {
+    let (client, connection) = tokio_postgres::connect(database.superuser_dsn(), NoTls).await.unwrap();
     tokio::select! {
-        done = client.batch_execute(EMPTY) => done.unwrap(),
+        done = client.batch_execute(statements) => done.unwrap(),
         ended = connection => ended.unwrap(),
     }
-    used
 }
