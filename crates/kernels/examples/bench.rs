@@ -15,8 +15,8 @@ use std::hint::black_box;
 use content::{Content, distort};
 use libvmaf::{Context, CpuMask, Luma, Picture};
 use vmafx_kernels::{
-    Adm, AdmConfig, AdmOptions, ContrastSensitivity, InstructionSet, Motion, MotionConfig, MotionOptions,
-    Plane, PlaneSample,
+    Adm, AdmConfig, AdmOptions, ContrastSensitivity, InstructionSet, MaskingOverflow, Motion, MotionConfig,
+    MotionOptions, Plane, PlaneSample,
 };
 
 const WIDTH: usize = 1920;
@@ -67,7 +67,8 @@ fn theirs(mask: CpuMask, extractor: &str, options: &[(&str, &str)], clip: &[Luma
 }
 
 fn our_adm<T: PlaneSample>(set: InstructionSet, options: AdmOptions, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
-    let config = AdmConfig { width: WIDTH, height: HEIGHT, depth, options, instruction_set: set };
+    let overflow = MaskingOverflow::of_libvmaf();
+    let config = AdmConfig { width: WIDTH, height: HEIGHT, depth, options, overflow, instruction_set: set };
     let mut adm = Adm::new(&config).unwrap();
     let [reference, distorted, _] =
         clip.each_ref().map(|samples| Plane::new(samples, WIDTH, WIDTH, HEIGHT).unwrap());

@@ -16,7 +16,9 @@ mod speed;
 mod testing;
 mod vif;
 
-pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity};
+pub use adm::{
+    Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity, MaskingOverflow,
+};
 pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf, HalveFrom};
 pub use instruction_set::InstructionSet;
 pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};

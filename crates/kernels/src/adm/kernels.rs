@@ -162,6 +162,8 @@ impl Coefficient for i16 {
             scalar::masking_fine(shifts.weights, cut(length, bands), shares, excesses),
             avx2::masking_fine(shifts.weights, length, bands, shares, excesses)
         );
+        let wrapping = bands.map(|band| &band[shifts.exact_columns..length]);
+        scalar::wrap_fifteenths(shifts.weights, wrapping, &mut excesses[shifts.exact_columns..]);
     }
 
     fn contrast(

@@ -89,7 +89,7 @@ fn shifts(scale: usize) -> Vec<ScaleShifts> {
         [(33, 35), (1920, 1080), (3840, 2160)].map(|(width, height)| {
             let (columns, rows) = (&Axis::scales(width)[scale], &Axis::scales(height)[scale]);
             match scale {
-                0 => ScaleShifts::fine(columns, rows, weights, false),
+                0 => ScaleShifts::fine(columns, rows, weights, MaskingOverflow::Avx2, false),
                 _ => ScaleShifts::coarse(scale, columns, rows, weights),
             }
         })
@@ -277,7 +277,9 @@ fn sums_equal<C: Coefficient + TryFrom<i64>>(scale: usize) {
     let shifts = shifts(scale);
     for length in lengths() {
         for values in Values::ALL {
+            let exact_columns = (random.next() % (length as u64 + 1)) as usize;
             let shifts = &shifts[(random.next() % shifts.len() as u64) as usize];
+            let shifts = &ScaleShifts { exact_columns, ..shifts.clone() };
             let bands: Vec<Vec<C>> = (0..3).map(|_| values.row(&mut random, length, limit)).collect();
             let shares = [(); 3].map(|()| -> Vec<i32> { values.row(&mut random, length + 2, share_limit) });
             let shares = shares.map(|row| row.into_iter().map(i32::abs).collect::<Vec<_>>());
@@ -341,18 +343,20 @@ fn pictures_equal<T: PlaneSample + CoefficientSource<Coefficient = i16> + TryFro
         let planes =
             strides.map(|stride| plane::<T>(&mut random, stride, height, (1 << depth) - 1, index % 3));
         let planes = [0, 1].map(|image| Plane::new(&planes[image], strides[image], width, height).unwrap());
-        for gain in [1, 100] {
+        let overflows = [MaskingOverflow::Everywhere, MaskingOverflow::Avx2, MaskingOverflow::Avx512];
+        for (gain, overflow) in [1, 100].into_iter().flat_map(|gain| overflows.map(|of| (gain, of))) {
             let sums = |instruction_set| {
                 let options = AdmOptions { enhancement_gain_limit: gain, ..AdmOptions::default() };
-                let mut adm =
-                    Adm::new(&AdmConfig { width, height, depth, options, instruction_set }).unwrap();
+                let config = AdmConfig { width, height, depth, options, overflow, instruction_set };
+                let mut adm = Adm::new(&config).unwrap();
                 // The second time finds the first one's rows in its buffers.
                 [adm.sums(planes.each_ref()), adm.sums(planes.each_ref())]
             };
             let [specified, again] = sums(InstructionSet::Scalar);
             assert_eq!(specified, again);
             for set in InstructionSet::available().skip(1) {
-                assert_eq!(sums(set), [specified, specified], "{width}x{height} {depth} {set}");
+                let what = format!("{width}x{height} {depth} {overflow:?} {set}");
+                assert_eq!(sums(set), [specified, specified], "{what}");
             }
         }
     }
