@@ -8,7 +8,13 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod contrast;
 mod csf;
+#[cfg(target_arch = "x86_64")]
+mod decouple;
 mod geometry;
 mod kernels;
 mod overflow;

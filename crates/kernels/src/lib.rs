@@ -14,6 +14,8 @@ mod simd;
 mod speed;
 #[cfg(test)]
 mod testing;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 mod vif;
 
 pub use adm::{

@@ -198,7 +198,7 @@ where
                     let reference: Vec<Vec<C>> =
                         (0..3).map(|_| values.row(&mut random, length, limit)).collect();
                     let distorted = related(&mut random, kind, &reference, limit);
-                    for gain in [1, 2, 100] {
+                    for gain in [1, 2, 3, 99, 100] {
                         let run = |simd| {
                             let mut outputs =
                                 [(); 2].map(|()| [(); 3].map(|()| vec![C::default(); padded(length)]));
@@ -229,8 +229,56 @@ where
 
 #[test]
 fn decoupling_equals_the_specification() {
-    decouple_equals::<i16>(&[300, 16_384, 16_385, 32_767]);
+    // The largest is above that of pictures and below the least enhanced one that is limited.
+    decouple_equals::<i16>(&[300, 16_384, 16_385, 32_640]);
     decouple_equals::<i32>(&[300, 16_384, 40_000, 70_000_000, LIMITS[1]]);
+}
+
+/// Vectors at one degree to each other, as exactly as whole numbers allow.
+#[allow(clippy::cast_precision_loss)] // Of 24 bits.
+fn nearly_parallel_equals<C>(limit: f64)
+where
+    C: Coefficient + TryFrom<i64> + PartialEq + std::fmt::Debug,
+{
+    const LENGTH: usize = 96;
+    let mut random = Random(23);
+    let mut unit = move || (random.next() % (1 << 24)) as f64 / f64::from(1 << 24);
+    for _ in 0..20_000 {
+        let mut images = [(); 2].map(|()| [(); 3].map(|()| Vec::new()));
+        for x in 0..padded(LENGTH) {
+            let angle = unit() * std::f64::consts::TAU;
+            let degree = if unit() < 0.5 { 1_f64 } else { -1.0 }.to_radians();
+            for (image, angle) in images.iter_mut().zip([angle, angle + degree]) {
+                let length = limit * unit().powi(if x % 2 == 0 { 1 } else { 4 });
+                let vector = [length * angle.cos(), length * angle.sin(), length * unit()];
+                for (band, value) in image.iter_mut().zip(vector) {
+                    band.push(C::try_from(value.round() as i64).unwrap_or_default());
+                }
+            }
+        }
+        let run = |simd| {
+            let mut outputs = [(); 2].map(|()| [(); 3].map(|()| vec![C::default(); padded(LENGTH)]));
+            let [restored, added] = &mut outputs;
+            C::decouple(
+                simd,
+                100,
+                LENGTH,
+                images.each_ref().map(|bands| references(bands)),
+                restored.each_mut().map(Vec::as_mut_slice),
+                added.each_mut().map(Vec::as_mut_slice),
+            );
+            outputs.map(|bands| bands.map(|row| row[..LENGTH].to_vec()))
+        };
+        for simd in vector_sets() {
+            assert!(run(simd) == run(scalar_set()), "{simd:?}: {images:?}");
+        }
+    }
+}
+
+#[test]
+fn angles_of_one_degree_are_decided_as_specified() {
+    nearly_parallel_equals::<i16>(23_000.0);
+    nearly_parallel_equals::<i32>(1_400_000_000.0);
 }
 
 /// Every reference coefficient up to the limit with every distorted one: what [`avx2::decouple_fine`] claims to be exact.

@@ -8,7 +8,8 @@ use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 
-use super::{load32, vectors, vectors_mut, weighted};
+use super::{load32, weighted};
+use crate::vectors::{vectors, vectors_mut};
 
 /// The sum of three bands of 16-bit values, as 32-bit values in order.
 #[target_feature(enable = "avx2")]
