@@ -8,9 +8,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod contrast;
 mod csf;
+#[cfg(target_arch = "x86_64")]
+mod decouple;
 mod geometry;
 mod kernels;
+mod overflow;
 mod scalar;
 mod scale;
 mod scores;
@@ -19,6 +26,7 @@ mod shifts;
 mod tests;
 
 pub use csf::ContrastSensitivity;
+pub use overflow::MaskingOverflow;
 pub use scores::{AdmScale, AdmScores};
 
 use crate::sample::NamedPlane;
@@ -79,6 +87,7 @@ pub struct AdmConfig {
     /// Bits of a sample: 8 to 16.
     pub depth: u32,
     pub options: AdmOptions,
+    pub overflow: MaskingOverflow,
     pub instruction_set: InstructionSet,
 }
 
@@ -125,7 +134,7 @@ pub struct Adm {
 impl Adm {
     pub fn new(config: &AdmConfig) -> Result<Self, AdmError> {
         let simd = Simd::new(config.instruction_set)?;
-        let AdmConfig { width, height, depth, options, .. } = *config;
+        let AdmConfig { width, height, depth, options, overflow, .. } = *config;
         let AdmOptions { view_distance, display_height, enhancement_gain_limit: gain, .. } = options;
         if width < MIN_SIZE || height < MIN_SIZE {
             return Err(AdmError::TooSmall { width, height });
@@ -145,7 +154,7 @@ impl Adm {
             && (resolution - MIN_RESOLUTION).abs() < 1e-8;
         let (columns, rows) = (Axis::scales(width), Axis::scales(height));
         let aim = !options.skip_aim;
-        let fine = ScaleShifts::fine(&columns[0], &rows[0], weights[0], standard_watson);
+        let fine = ScaleShifts::fine(&columns[0], &rows[0], weights[0], overflow, standard_watson);
         let coarse = |scale: usize| {
             let shifts = ScaleShifts::coarse(scale, &columns[scale], &rows[scale], weights[scale]);
             Scale::new(&columns[scale], &rows[scale], shifts, gain, aim)
@@ -205,8 +214,8 @@ impl Adm {
         Ok(scores::scores(parts, [width, height], &options))
     }
 
-    /// Whether libvmaf gives the same values on all CPUs. For some widths below 430 its vector code reads past the end of a row,
-    /// and depends on the instruction set; this implementation then equals its C code.
+    /// Whether libvmaf computes all columns of the width alike. For some widths below 430 its vector code reads past the end of a
+    /// row; this implementation then equals its C code.
     pub fn is_consistent_in_libvmaf(width: usize) -> bool {
         let coarse = &Axis::scales(width.max(MIN_SIZE))[1..];
         coarse.iter().all(|axis| axis.band % 4 != 1 || axis.computed.end < axis.band)

@@ -49,6 +49,29 @@ impl InstructionSet {
         self == Self::Scalar
     }
 
+    /// The best one for which libvmaf has code on this CPU. Some of libvmaf's values depend on it, whichever kernels are used here.
+    #[cfg(target_arch = "x86_64")]
+    pub fn of_libvmaf() -> Self {
+        use std::is_x86_feature_detected as has;
+        if !(has!("avx2") && has!("fma") && has!("bmi1") && has!("bmi2")) {
+            Self::Scalar
+        } else if has!("avx512f")
+            && has!("avx512cd")
+            && has!("avx512bw")
+            && has!("avx512dq")
+            && has!("avx512vl")
+        {
+            Self::Avx512
+        } else {
+            Self::Avx2
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn of_libvmaf() -> Self {
+        Self::Scalar
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",

@@ -14,9 +14,13 @@ mod simd;
 mod speed;
 #[cfg(test)]
 mod testing;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 mod vif;
 
-pub use adm::{Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity};
+pub use adm::{
+    Adm, AdmConfig, AdmError, AdmOptions, AdmScale, AdmScores, ContrastSensitivity, MaskingOverflow,
+};
 pub use cambi::{Cambi, CambiConfig, CambiError, CambiOptions, CambiScores, Eotf, HalveFrom};
 pub use instruction_set::InstructionSet;
 pub use motion::{Motion, MotionConfig, MotionError, MotionOptions, MotionScores, MotionSeries};

@@ -21,10 +21,22 @@ impl Simd {
     }
 }
 
-/// Calls the kernel for the instruction set: `dispatch!(simd, scalar(..), avx2(..))`.
+/// Calls the kernel for the instruction set: `dispatch!(simd, scalar(..), avx2(..))`, and `avx512(..)` behind that if there is one.
 ///
 /// The calls of functions with CPU features in its expansion are the only unsafe code of this crate.
 macro_rules! dispatch {
+    ($simd:expr, $scalar:expr, $avx2:expr, $avx512:expr) => {
+        match $simd.set() {
+            #[cfg(target_arch = "x86_64")]
+            crate::InstructionSet::Avx512 => {
+                // SAFETY: a `Simd` is only made for an instruction set that this CPU has.
+                #[allow(unsafe_code)]
+                let result = unsafe { $avx512 };
+                result
+            }
+            _ => crate::simd::dispatch!($simd, $scalar, $avx2),
+        }
+    };
     ($simd:expr, $scalar:expr, $avx2:expr) => {
         match $simd.set() {
             #[cfg(target_arch = "x86_64")]

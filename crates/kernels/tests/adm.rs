@@ -7,52 +7,23 @@ mod content;
 #[path = "luma/libvmaf.rs"]
 mod libvmaf;
 
-use content::{Content, distort};
+use content::{Content, Random, distort};
 use libvmaf::{CpuMask, Luma};
 use rstest::rstest;
-use vmafx_kernels::{Adm, AdmConfig, AdmOptions, AdmScores, ContrastSensitivity, InstructionSet, Plane};
+use vmafx_kernels::{
+    Adm, AdmConfig, AdmOptions, AdmScores, ContrastSensitivity, InstructionSet, MaskingOverflow, Plane,
+};
 
-/// Options as libvmaf reads them, the suffix that they give to names, and the same options for the kernels.
-struct Options {
-    libvmaf: &'static [(&'static str, &'static str)],
-    suffix: &'static str,
-    kernels: AdmOptions,
+fn classic() -> AdmOptions {
+    AdmOptions { skip_aim: true, ..AdmOptions::default() }
 }
 
-fn classic() -> Options {
-    let kernels = AdmOptions { skip_aim: true, ..AdmOptions::default() };
-    Options { libvmaf: &[("debug", "true"), ("adm_skip_aim", "true")], suffix: "", kernels }
+fn neg() -> AdmOptions {
+    AdmOptions { enhancement_gain_limit: 1, ..AdmOptions::default() }
 }
 
-fn neg() -> Options {
-    Options {
-        libvmaf: &[("debug", "true"), ("adm_enhn_gain_limit", "1")],
-        suffix: "_egl_1",
-        kernels: AdmOptions { enhancement_gain_limit: 1, ..AdmOptions::default() },
-    }
-}
-
-fn with_aim() -> Options {
-    Options { libvmaf: &[("debug", "true")], suffix: "", kernels: AdmOptions::default() }
-}
-
-/// VMAF v1 for 1080p at three heights.
-fn v1() -> Options {
-    Options {
-        libvmaf: &[
-            ("debug", "true"),
-            ("adm_dlm_weight", "0.7"),
-            ("adm_enhn_gain_limit", "1"),
-            ("adm_noise_weight", "0.02"),
-            ("adm_min_val", "0.5"),
-            ("adm_csf_mode", "2"),
-        ],
-        suffix: "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02",
-        kernels: v1_options(3.0, 1080),
-    }
-}
-
-fn v1_options(view_distance: f64, display_height: u32) -> AdmOptions {
+/// VMAF v1 for a display of this height at a distance of so many heights.
+fn v1(view_distance: f64, display_height: u32) -> AdmOptions {
     AdmOptions {
         enhancement_gain_limit: 1,
         dlm_weight: 0.7,
@@ -65,63 +36,40 @@ fn v1_options(view_distance: f64, display_height: u32) -> AdmOptions {
     }
 }
 
-fn v1_phone() -> Options {
-    Options {
-        libvmaf: &[
-            ("debug", "true"),
-            ("adm_dlm_weight", "0.7"),
-            ("adm_enhn_gain_limit", "1"),
-            ("adm_noise_weight", "0.02"),
-            ("adm_norm_view_dist", "5"),
-            ("adm_min_val", "0.5"),
-            ("adm_csf_mode", "2"),
-        ],
-        suffix: "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02_nvd_5",
-        kernels: v1_options(5.0, 1080),
-    }
+/// Watson's weights, computed instead of hard-coded.
+fn watson_far() -> AdmOptions {
+    AdmOptions { view_distance: 4.5, ..AdmOptions::default() }
 }
 
-fn v1_2160(near: bool) -> Options {
-    let libvmaf: &[_] = if near {
-        &[
-            ("debug", "true"),
-            ("adm_dlm_weight", "0.7"),
-            ("adm_enhn_gain_limit", "1"),
-            ("adm_noise_weight", "0.02"),
-            ("adm_norm_view_dist", "1.5"),
-            ("adm_ref_display_height", "2160"),
-            ("adm_min_val", "0.5"),
-            ("adm_csf_mode", "2"),
-        ]
-    } else {
-        &[
-            ("debug", "true"),
-            ("adm_dlm_weight", "0.7"),
-            ("adm_enhn_gain_limit", "1"),
-            ("adm_noise_weight", "0.02"),
-            ("adm_ref_display_height", "2160"),
-            ("adm_min_val", "0.5"),
-            ("adm_csf_mode", "2"),
+/// Options as libvmaf reads them, and the suffix that they give to names.
+fn for_libvmaf(options: &AdmOptions) -> (Vec<(&'static str, String)>, String) {
+    let numbers = |options: &AdmOptions| {
+        let mode = match options.contrast_sensitivity {
+            ContrastSensitivity::Watson => 0.0,
+            ContrastSensitivity::BartenWatson => 2.0,
+        };
+        // In alphabetical order of the first column, which is that of the suffix.
+        [
+            ("adm_csf_mode", "csf", mode),
+            ("adm_dlm_weight", "dlmw", options.dlm_weight),
+            ("adm_enhn_gain_limit", "egl", options.enhancement_gain_limit.into()),
+            ("adm_min_val", "min", options.min_value),
+            ("adm_noise_weight", "nw", options.noise_weight),
+            ("adm_norm_view_dist", "nvd", options.view_distance),
+            ("adm_ref_display_height", "rdh", options.display_height.into()),
         ]
     };
-    Options {
-        libvmaf,
-        suffix: if near {
-            "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02_nvd_1.5_rdh_2160"
-        } else {
-            "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02_rdh_2160"
-        },
-        kernels: v1_options(if near { 1.5 } else { 3.0 }, 2160),
+    let mut all = vec![("debug", "true".to_owned()), ("adm_skip_aim", options.skip_aim.to_string())];
+    let mut suffix = String::new();
+    for ((name, alias, value), (_, _, default)) in
+        numbers(options).into_iter().zip(numbers(&AdmOptions::default()))
+    {
+        if value.to_bits() != default.to_bits() {
+            all.push((name, value.to_string()));
+            suffix.extend(["_", alias, "_", &value.to_string()]);
+        }
     }
-}
-
-/// Watson's weights, computed instead of hard-coded.
-fn watson_far() -> Options {
-    Options {
-        libvmaf: &[("debug", "true"), ("adm_norm_view_dist", "4.5")],
-        suffix: "_nvd_4.5",
-        kernels: AdmOptions { view_distance: 4.5, ..AdmOptions::default() },
-    }
+    (all, suffix)
 }
 
 /// All values of a pair of pictures by libvmaf's names.
@@ -150,9 +98,24 @@ fn stored_name(name: &str, suffix: &str) -> String {
     }
 }
 
-fn measure(set: InstructionSet, options: AdmOptions, reference: &Luma, distorted: &Luma) -> AdmScores {
+/// What libvmaf does when it is limited by the mask.
+fn overflow(mask: CpuMask) -> MaskingOverflow {
+    match mask {
+        CpuMask::All => MaskingOverflow::Everywhere,
+        CpuMask::Avx512 => MaskingOverflow::of(InstructionSet::of_libvmaf().min(InstructionSet::Avx2)),
+        CpuMask::None => MaskingOverflow::of_libvmaf(),
+    }
+}
+
+fn measure(
+    set: InstructionSet,
+    overflow: MaskingOverflow,
+    options: AdmOptions,
+    reference: &Luma,
+    distorted: &Luma,
+) -> AdmScores {
     let Luma { width, height, depth, .. } = *reference;
-    let config = AdmConfig { width, height, depth, options, instruction_set: set };
+    let config = AdmConfig { width, height, depth, options, overflow, instruction_set: set };
     let mut adm = Adm::new(&config).unwrap();
     let plane = |samples| Plane::new(samples, width, width, height).unwrap();
     if depth == 8 {
@@ -164,20 +127,24 @@ fn measure(set: InstructionSet, options: AdmOptions, reference: &Luma, distorted
     adm.measure(&plane(&reference.samples), &plane(&distorted.samples)).unwrap()
 }
 
-fn check(mask: CpuMask, options: &Options, reference: &Luma, distorted: &Luma, what: &str) {
+/// The bits of libvmaf limited by a mask, against the kernels of all instruction sets.
+fn check(mask: CpuMask, options: &AdmOptions, reference: &Luma, distorted: &Luma, what: &str) {
+    let measure = |set| values(&measure(set, overflow(mask), *options, reference, distorted));
+    let specified = measure(InstructionSet::Scalar);
+    let (libvmaf_options, suffix) = for_libvmaf(options);
+    let names: Vec<_> = specified.iter().map(|(name, _)| stored_name(name, &suffix)).collect();
+    let as_text: Vec<_> = libvmaf_options.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let theirs = libvmaf::features(mask, "adm", &as_text, &[(reference, distorted)], &names).remove(0);
     for set in InstructionSet::available() {
-        let ours = values(&measure(set, options.kernels, reference, distorted));
-        let names: Vec<_> = ours.iter().map(|(name, _)| stored_name(name, options.suffix)).collect();
-        let theirs =
-            libvmaf::features(mask, "adm", options.libvmaf, &[(reference, distorted)], &names).remove(0);
+        let ours = measure(set);
         let differences: Vec<_> = ours
             .iter()
-            .zip(theirs)
+            .zip(&theirs)
             .filter(|((_, ours), theirs)| ours.to_bits() != theirs.to_bits())
             .map(|((name, ours), theirs)| format!("{name}: {ours} instead of {theirs}"))
             .collect();
         let size = (reference.width, reference.height, reference.depth);
-        assert!(differences.is_empty(), "{set}, {mask:?}, {what}, {size:?}: {differences:#?}");
+        assert!(differences.is_empty(), "{set}, {mask:?}, {what}, {size:?}, {options:?}: {differences:#?}");
     }
 }
 
@@ -196,16 +163,10 @@ fn all_content_gives_the_bits_of_the_c_code(#[values(8, 10, 12, 16)] depth: u32)
             for (contrast, noise) in DISTORTIONS {
                 let distorted = distort(&reference, contrast, noise, seed);
                 let what = format!("{content:?} x {contrast} + {noise}");
-                check(CpuMask::All, &with_aim(), &reference, &distorted, &what);
+                check(CpuMask::All, &AdmOptions::default(), &reference, &distorted, &what);
             }
         }
     }
-}
-
-/// libvmaf's C code lets the share of a coefficient in its own masking wrap around at 16 bits, its vector code does not. Only
-/// the strongest contrasts reach that.
-fn wraps_around(content: Content, contrast: f64) -> bool {
-    content == Content::Random && contrast > 1.2
 }
 
 #[rstest]
@@ -221,11 +182,46 @@ fn all_content_gives_the_bits_of_vector_code(
             let seed = index as u64 + 1;
             let reference = content.draw(width, height, depth, seed);
             for (contrast, noise) in DISTORTIONS {
-                if !wraps_around(content, contrast) {
-                    let distorted = distort(&reference, contrast, noise, seed);
-                    let what = format!("{content:?} x {contrast} + {noise}");
-                    check(mask, &with_aim(), &reference, &distorted, &what);
-                }
+                let distorted = distort(&reference, contrast, noise, seed);
+                let what = format!("{content:?} x {contrast} + {noise}");
+                check(mask, &AdmOptions::default(), &reference, &distorted, &what);
+            }
+        }
+    }
+}
+
+/// Content whose neighbouring samples are black and white: shares of masking exceed 16 bits.
+fn full_contrast() -> impl Iterator<Item = Content> {
+    let tiles = (1..=4).flat_map(|period| {
+        [(period, period), (period, usize::MAX), (usize::MAX, period), (period, 2 * period)]
+            .map(|(width, height)| Content::Tiles { width, height })
+    });
+    [Content::Extremes, Content::Text].into_iter().chain(tiles)
+}
+
+/// With all numbers of columns that libvmaf's vector code leaves to its C code.
+fn full_contrast_sizes() -> impl Iterator<Item = (usize, usize)> {
+    let widths = (33..200).step_by(7).chain(430..472);
+    widths.filter(|&width| Adm::is_consistent_in_libvmaf(width)).map(|width| (width, 33 + width % 11))
+}
+
+#[rstest]
+fn shares_of_more_than_16_bits_are_those_of_each_instruction_set(
+    #[values(8, 10, 12, 16)] depth: u32,
+    #[values(CpuMask::All, CpuMask::Avx512, CpuMask::None)] mask: CpuMask,
+) {
+    // Nothing of this depends on the depth.
+    let step = if depth == 8 { 1 } else { 5 };
+    for (width, height) in full_contrast_sizes().step_by(step) {
+        for content in full_contrast() {
+            let reference = content.draw(width, height, depth, 1);
+            for (distorted, what) in [
+                (distort(&reference, -1.0, 0, 2), "negative"),
+                (distort(&reference, 0.8, 3, 2), "weaker"),
+                (Content::Extremes.draw(width, height, depth, 5), "noise"),
+                (content.draw(width, height, depth, 2), "shifted"),
+            ] {
+                check(mask, &AdmOptions::default(), &reference, &distorted, &format!("{content:?}, {what}"));
             }
         }
     }
@@ -254,19 +250,20 @@ fn the_widths_that_libvmaf_is_inconsistent_for_are_known() {
 #[rstest]
 #[case::classic(classic())]
 #[case::neg(neg())]
-#[case::v1(v1())]
-#[case::v1_phone(v1_phone())]
-#[case::v1_2160_near(v1_2160(true))]
-#[case::v1_2160_far(v1_2160(false))]
+#[case::v1(v1(3.0, 1080))]
+#[case::v1_phone(v1(5.0, 1080))]
+#[case::v1_2160_near(v1(1.5, 2160))]
+#[case::v1_2160_far(v1(3.0, 2160))]
 #[case::watson_far(watson_far())]
-fn all_options_give_the_same_bits(#[case] options: Options) {
+fn all_options_give_the_same_bits(#[case] options: AdmOptions) {
     for depth in [8, 10] {
         for content in [Content::Random, Content::Noise, Content::Extremes, Content::Flat, Content::Blocks] {
             let reference = content.draw(176, 144, depth, 5);
             for (contrast, noise) in [(0.8, 3), (1.3, 2), (1.02, 0)] {
                 let distorted = distort(&reference, contrast, noise, 6);
-                let mask = if wraps_around(content, contrast) { CpuMask::All } else { CpuMask::None };
-                check(mask, &options, &reference, &distorted, &format!("{content:?} x {contrast}"));
+                for mask in [CpuMask::All, CpuMask::Avx512, CpuMask::None] {
+                    check(mask, &options, &reference, &distorted, &format!("{content:?} x {contrast}"));
+                }
             }
         }
     }
@@ -278,7 +275,94 @@ fn unrelated_pictures_give_the_same_bits() {
         for distorted in Content::ALL {
             let what = format!("{reference:?} and {distorted:?}");
             let draw = |content: Content| content.draw(129, 95, 8, index as u64 + 11);
-            check(CpuMask::All, &with_aim(), &draw(reference), &draw(distorted), &what);
+            check(CpuMask::All, &AdmOptions::default(), &draw(reference), &draw(distorted), &what);
         }
+    }
+}
+
+/// Random choices.
+struct Choices(Random);
+
+impl Choices {
+    fn next(&mut self) -> u64 {
+        self.0.next()
+    }
+
+    fn choice<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[usize::try_from(self.next()).unwrap() % choices.len()]
+    }
+
+    fn options(&mut self) -> AdmOptions {
+        let contrast_sensitivity =
+            self.choice(&[ContrastSensitivity::Watson, ContrastSensitivity::BartenWatson]);
+        let (view_distance, display_height) = match contrast_sensitivity {
+            ContrastSensitivity::Watson => {
+                self.choice(&[(3.0, 1080), (3.5, 1080), (5.0, 1080), (1.5, 2160), (12.0, 720)])
+            }
+            ContrastSensitivity::BartenWatson => {
+                self.choice(&[(3.0, 1080), (5.0, 1080), (1.5, 2160), (3.0, 2160)])
+            }
+        };
+        AdmOptions {
+            enhancement_gain_limit: self.choice(&[1, 1, 2, 3, 10, 99, 100, 100]),
+            dlm_weight: self.choice(&[0.5, 0.7, 0.0, 1.0]),
+            // Without noise, a flat reference has no denominator, and libvmaf leaves AIM uninitialised.
+            noise_weight: self.choice(&[0.03125, 0.02, 0.001, 1.0]),
+            view_distance,
+            display_height,
+            contrast_sensitivity,
+            min_value: self.choice(&[0.0, 0.5]),
+            skip_aim: self.choice(&[false, false, true]),
+        }
+    }
+
+    /// A reference and a distorted picture, in blocks of different content.
+    fn pair(&mut self, width: usize, height: usize, depth: u32) -> [Luma; 2] {
+        let mut contents: Vec<_> = Content::ALL.into_iter().chain(full_contrast()).collect();
+        contents.extend((0..4).flat_map(|scale| [0, 1, 2].map(|band| Content::Wavelet { scale, band })));
+        let mut layer = || {
+            let reference = {
+                let content = self.choice(&contents);
+                content.draw(width, height, depth, self.next())
+            };
+            let distorted = if self.next().is_multiple_of(4) {
+                let content = self.choice(&contents);
+                content.draw(width, height, depth, self.next())
+            } else {
+                let contrast = self.choice(&[-1.0, -0.3, 0.0, 0.5, 0.9, 0.99, 1.0, 1.01, 1.1, 2.0]);
+                let noise = self.choice(&[0, 1, 3, 30]);
+                distort(&reference, contrast, noise, self.next())
+            };
+            [reference, distorted]
+        };
+        let layers = [(); 3].map(|()| layer());
+        let block = self.choice(&[8, 16, 50, 10_000]);
+        let across = width / block + 1;
+        let of_blocks: Vec<_> = (0..across * (height / block + 1)).map(|_| self.choice(&[0, 1, 2])).collect();
+        [0, 1].map(|image| {
+            let samples = (0..width * height).map(|index| {
+                let (x, y) = (index % width, index / width);
+                layers[of_blocks[y / block * across + x / block]][image].samples[index]
+            });
+            Luma { width, height, depth, samples: samples.collect() }
+        })
+    }
+}
+
+#[rstest]
+fn random_pictures_and_options_give_the_same_bits(
+    #[values(CpuMask::All, CpuMask::Avx512, CpuMask::None)] mask: CpuMask,
+    #[values(1, 2)] seed: u64,
+) {
+    const PICTURES: usize = 150;
+    let mut random = Choices(Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+    for index in 0..PICTURES {
+        let any = usize::try_from(random.next() % 600).unwrap();
+        let widths = (33 + any..).filter(|&width| Adm::is_consistent_in_libvmaf(width));
+        let width = widths.into_iter().next().unwrap();
+        let height = 33 + usize::try_from(random.next() % 90).unwrap();
+        let depth = random.choice(&[8, 8, 10, 12, 16]);
+        let [reference, distorted] = random.pair(width, height, depth);
+        check(mask, &random.options(), &reference, &distorted, &format!("picture {index}"));
     }
 }

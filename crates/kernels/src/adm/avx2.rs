@@ -21,22 +21,17 @@ use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 
-/// `count` vectors of a row that is long enough for them.
-fn vectors<const LANES: usize, T>(row: &[T], count: usize) -> &[[T; LANES]] {
-    &row.as_chunks().0[..count]
-}
-
-fn vectors_mut<const LANES: usize, T>(row: &mut [T], count: usize) -> &mut [[T; LANES]] {
-    &mut row.as_chunks_mut().0[..count]
-}
-
 /// Ones in the first `count` of 8 lanes.
 #[target_feature(enable = "avx2")]
+#[inline]
 fn first_lanes(count: usize) -> __m256i {
-    let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // At most 8.
-    let count = _mm256_set1_epi32(count.min(8) as i32);
-    _mm256_cmpgt_epi32(count, lanes)
+    // Only the last vector of a row takes the other branch.
+    if count >= 8 {
+        return _mm256_set1_epi32(-1);
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap)] // Less than 8.
+    let count = _mm256_set1_epi32(count as i32);
+    _mm256_cmpgt_epi32(count, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 }
 
 /// The sum of the four lanes.

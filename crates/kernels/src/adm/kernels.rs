@@ -3,15 +3,15 @@
 //! Rows of coefficients may be longer than what is computed ([`padded`]): kernels of an instruction set work in whole vectors and
 //! leave anything behind the end.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
 use super::scalar;
 use super::shifts::ScaleShifts;
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use crate::simd::{Simd, dispatch};
 
 /// Length of a row of coefficients in memory, so that whole vectors fit from any of its first elements.
 pub(super) fn padded(length: usize) -> usize {
-    length.next_multiple_of(32) + 32
+    length.next_multiple_of(64) + 64
 }
 
 /// Rows of an image that a scale transforms.
@@ -77,7 +77,8 @@ impl CoefficientSource for u8 {
         dispatch!(
             simd,
             scalar::vertical_samples(depth, rows, low, high),
-            avx2::vertical_bytes(rows, low, high)
+            avx2::vertical_bytes(rows, low, high),
+            avx512::vertical_bytes(rows, low, high)
         );
     }
 }
@@ -89,7 +90,8 @@ impl CoefficientSource for u16 {
         dispatch!(
             simd,
             scalar::vertical_samples(depth, rows, low, high),
-            avx2::vertical_words(depth, rows, low, high)
+            avx2::vertical_words(depth, rows, low, high),
+            avx512::vertical_words(depth, rows, low, high)
         );
     }
 }
@@ -98,7 +100,12 @@ impl CoefficientSource for i16 {
     type Coefficient = i32;
 
     fn vertical(simd: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
-        dispatch!(simd, scalar::vertical_widening(rows, low, high), avx2::vertical_widening(rows, low, high));
+        dispatch!(
+            simd,
+            scalar::vertical_widening(rows, low, high),
+            avx2::vertical_widening(rows, low, high),
+            avx512::vertical_widening(rows, low, high)
+        );
     }
 }
 
@@ -106,7 +113,12 @@ impl CoefficientSource for i32 {
     type Coefficient = i32;
 
     fn vertical(simd: Simd, _: u32, rows: [&[Self]; 4], low: &mut [i32], high: &mut [i32]) {
-        dispatch!(simd, scalar::vertical_coarse(rows, low, high), avx2::vertical_coarse(rows, low, high));
+        dispatch!(
+            simd,
+            scalar::vertical_coarse(rows, low, high),
+            avx2::vertical_coarse(rows, low, high),
+            avx512::vertical_coarse(rows, low, high)
+        );
     }
 }
 
@@ -126,7 +138,8 @@ impl Coefficient for i16 {
         dispatch!(
             simd,
             scalar::horizontal_fine(source, &mut low[..length], &mut high[..length]),
-            avx2::horizontal_fine(length, source, low, high)
+            avx2::horizontal_fine(length, source, low, high),
+            avx512::horizontal_fine(length, source, low, high)
         );
     }
 
@@ -141,12 +154,18 @@ impl Coefficient for i16 {
         dispatch!(
             simd,
             scalar::decouple_fine(gain, cut(length, reference), distorted, restored, added),
-            avx2::decouple_fine(gain, length, reference, distorted, restored, added)
+            avx2::decouple_fine(gain, length, reference, distorted, restored, added),
+            avx512::decouple_fine(gain, length, reference, distorted, restored, added)
         );
     }
 
     fn cubes(simd: Simd, _: &ScaleShifts, length: usize, bands: [&[i16]; 3]) -> [u64; 3] {
-        dispatch!(simd, scalar::cubes_fine(cut(length, bands)), avx2::cubes_fine(length, bands))
+        dispatch!(
+            simd,
+            scalar::cubes_fine(cut(length, bands)),
+            avx2::cubes_fine(length, bands),
+            avx512::cubes_fine(length, bands)
+        )
     }
 
     fn masking(
@@ -160,8 +179,11 @@ impl Coefficient for i16 {
         dispatch!(
             simd,
             scalar::masking_fine(shifts.weights, cut(length, bands), shares, excesses),
-            avx2::masking_fine(shifts.weights, length, bands, shares, excesses)
+            avx2::masking_fine(shifts.weights, length, bands, shares, excesses),
+            avx512::masking_fine(shifts.weights, length, bands, shares, excesses)
         );
+        let wrapping = bands.map(|band| &band[shifts.exact_columns..length]);
+        scalar::wrap_fifteenths(shifts.weights, wrapping, &mut excesses[shifts.exact_columns..]);
     }
 
     fn contrast(
@@ -175,7 +197,8 @@ impl Coefficient for i16 {
         dispatch!(
             simd,
             scalar::contrast_fine(shifts.weights, &shifts.contrast, cut(length, bands), shares, excesses),
-            avx2::contrast_fine(shifts.weights, &shifts.contrast, length, bands, shares, excesses)
+            avx2::contrast_fine(shifts.weights, &shifts.contrast, length, bands, shares, excesses),
+            avx512::contrast_fine(shifts.weights, &shifts.contrast, length, bands, shares, excesses)
         )
     }
 }
@@ -192,7 +215,8 @@ impl Coefficient for i32 {
         dispatch!(
             simd,
             scalar::horizontal_coarse(shifts.horizontal, source, &mut low[..length], &mut high[..length]),
-            avx2::horizontal_coarse(shifts.horizontal, length, source, low, high)
+            avx2::horizontal_coarse(shifts.horizontal, length, source, low, high),
+            avx512::horizontal_coarse(shifts.horizontal, length, source, low, high)
         );
     }
 
@@ -207,7 +231,8 @@ impl Coefficient for i32 {
         dispatch!(
             simd,
             scalar::decouple_coarse(gain, cut(length, reference), distorted, restored, added),
-            avx2::decouple_coarse(gain, length, reference, distorted, restored, added)
+            avx2::decouple_coarse(gain, length, reference, distorted, restored, added),
+            avx512::decouple_coarse(gain, length, reference, distorted, restored, added)
         );
     }
 
@@ -215,7 +240,8 @@ impl Coefficient for i32 {
         dispatch!(
             simd,
             scalar::cubes_coarse(&shifts.cubes, cut(length, bands)),
-            avx2::cubes_coarse(&shifts.cubes, length, bands)
+            avx2::cubes_coarse(&shifts.cubes, length, bands),
+            avx512::cubes_coarse(&shifts.cubes, length, bands)
         )
     }
 
@@ -230,7 +256,8 @@ impl Coefficient for i32 {
         dispatch!(
             simd,
             scalar::masking_coarse(shifts.weights, cut(length, bands), shares, excesses),
-            avx2::masking_coarse(shifts.weights, length, bands, shares, excesses)
+            avx2::masking_coarse(shifts.weights, length, bands, shares, excesses),
+            avx512::masking_coarse(shifts.weights, length, bands, shares, excesses)
         );
     }
 
@@ -245,7 +272,8 @@ impl Coefficient for i32 {
         dispatch!(
             simd,
             scalar::contrast_coarse(shifts.weights, &shifts.contrast, cut(length, bands), shares, excesses),
-            avx2::contrast_coarse(shifts.weights, &shifts.contrast, length, bands, shares, excesses)
+            avx2::contrast_coarse(shifts.weights, &shifts.contrast, length, bands, shares, excesses),
+            avx512::contrast_coarse(shifts.weights, &shifts.contrast, length, bands, shares, excesses)
         )
     }
 }

@@ -11,8 +11,8 @@ mod wavelet;
 
 pub(super) use contrast::{contrast_coarse, contrast_fine};
 pub(super) use cubes::{cubes_coarse, cubes_fine};
-pub(super) use decouple::{decouple_coarse, decouple_fine};
-pub(super) use masking::{masking_coarse, masking_fine};
+pub(super) use decouple::{PARALLEL, decouple_coarse, decouple_fine};
+pub(super) use masking::{masking_coarse, masking_fine, wrap_fifteenths};
 pub(super) use wavelet::{
     horizontal_coarse, horizontal_fine, vertical_coarse, vertical_samples, vertical_widening,
 };

@@ -2,6 +2,7 @@
 
 use super::csf::Weights;
 use super::geometry::{Axis, ceil_log2};
+use super::overflow::MaskingOverflow;
 
 /// Everything about one scale that kernels need beside the coefficients.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub(super) struct ScaleShifts {
     pub(super) horizontal: u32,
     /// Contrast sensitivity of the bands in fixed point.
     pub(super) weights: [u32; 3],
+    /// Columns of a row of masking, from the first on, whose own shares do not wrap around.
+    pub(super) exact_columns: usize,
     pub(super) cubes: CubeShifts,
     pub(super) contrast: ContrastShifts,
     /// Powers of two by which sums are divided in the end.
@@ -44,7 +47,13 @@ const FINE_WATSON_WEIGHTS: [u32; 3] = [36453, 36453, 49417];
 
 impl ScaleShifts {
     /// Scale 0, whose coefficients have 16 bits.
-    pub(super) fn fine(columns: &Axis, rows: &Axis, weights: Weights, standard_watson: bool) -> Self {
+    pub(super) fn fine(
+        columns: &Axis,
+        rows: &Axis,
+        weights: Weights,
+        overflow: MaskingOverflow,
+        standard_watson: bool,
+    ) -> Self {
         let row = ceil_log2(rows.band);
         let cube = ceil_log2(columns.band);
         let cube = [cube - 4, cube - 4, cube - 3];
@@ -57,6 +66,8 @@ impl ScaleShifts {
         Self {
             horizontal: 16,
             weights: if standard_watson { FINE_WATSON_WEIGHTS } else { [0, 1, 2].map(fixed) },
+            exact_columns: columns.scored.start - columns.masking.start
+                + overflow.exact_columns(columns.scored.len()),
             cubes: CubeShifts { square: 0, cube: 0, row: area_shift },
             contrast: ContrastShifts { threshold: [10, 10, 12], square: [29, 29, 30], cube, row },
             denominator: 18 - area_shift.cast_signed(),
@@ -75,6 +86,7 @@ impl ScaleShifts {
         Self {
             horizontal: [15, 16, 15][index],
             weights: weights.bands().map(fixed),
+            exact_columns: columns.masking.len(),
             cubes: CubeShifts { square: [31, 30, 31][index], cube: scored_columns, row: scored_rows },
             contrast: ContrastShifts { threshold: [0; 3], square: [30; 3], cube: [cube; 3], row },
             denominator: [32, 27, 23][index] - (scored_columns + scored_rows).cast_signed(),

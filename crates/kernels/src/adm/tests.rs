@@ -89,7 +89,7 @@ fn shifts(scale: usize) -> Vec<ScaleShifts> {
         [(33, 35), (1920, 1080), (3840, 2160)].map(|(width, height)| {
             let (columns, rows) = (&Axis::scales(width)[scale], &Axis::scales(height)[scale]);
             match scale {
-                0 => ScaleShifts::fine(columns, rows, weights, false),
+                0 => ScaleShifts::fine(columns, rows, weights, MaskingOverflow::Avx2, false),
                 _ => ScaleShifts::coarse(scale, columns, rows, weights),
             }
         })
@@ -198,7 +198,7 @@ where
                     let reference: Vec<Vec<C>> =
                         (0..3).map(|_| values.row(&mut random, length, limit)).collect();
                     let distorted = related(&mut random, kind, &reference, limit);
-                    for gain in [1, 2, 100] {
+                    for gain in [1, 2, 3, 99, 100] {
                         let run = |simd| {
                             let mut outputs =
                                 [(); 2].map(|()| [(); 3].map(|()| vec![C::default(); padded(length)]));
@@ -229,8 +229,56 @@ where
 
 #[test]
 fn decoupling_equals_the_specification() {
-    decouple_equals::<i16>(&[300, 16_384, 16_385, 32_767]);
+    // The largest is above that of pictures and below the least enhanced one that is limited.
+    decouple_equals::<i16>(&[300, 16_384, 16_385, 32_640]);
     decouple_equals::<i32>(&[300, 16_384, 40_000, 70_000_000, LIMITS[1]]);
+}
+
+/// Vectors at one degree to each other, as exactly as whole numbers allow.
+#[allow(clippy::cast_precision_loss)] // Of 24 bits.
+fn nearly_parallel_equals<C>(limit: f64)
+where
+    C: Coefficient + TryFrom<i64> + PartialEq + std::fmt::Debug,
+{
+    const LENGTH: usize = 96;
+    let mut random = Random(23);
+    let mut unit = move || (random.next() % (1 << 24)) as f64 / f64::from(1 << 24);
+    for _ in 0..20_000 {
+        let mut images = [(); 2].map(|()| [(); 3].map(|()| Vec::new()));
+        for x in 0..padded(LENGTH) {
+            let angle = unit() * std::f64::consts::TAU;
+            let degree = if unit() < 0.5 { 1_f64 } else { -1.0 }.to_radians();
+            for (image, angle) in images.iter_mut().zip([angle, angle + degree]) {
+                let length = limit * unit().powi(if x % 2 == 0 { 1 } else { 4 });
+                let vector = [length * angle.cos(), length * angle.sin(), length * unit()];
+                for (band, value) in image.iter_mut().zip(vector) {
+                    band.push(C::try_from(value.round() as i64).unwrap_or_default());
+                }
+            }
+        }
+        let run = |simd| {
+            let mut outputs = [(); 2].map(|()| [(); 3].map(|()| vec![C::default(); padded(LENGTH)]));
+            let [restored, added] = &mut outputs;
+            C::decouple(
+                simd,
+                100,
+                LENGTH,
+                images.each_ref().map(|bands| references(bands)),
+                restored.each_mut().map(Vec::as_mut_slice),
+                added.each_mut().map(Vec::as_mut_slice),
+            );
+            outputs.map(|bands| bands.map(|row| row[..LENGTH].to_vec()))
+        };
+        for simd in vector_sets() {
+            assert!(run(simd) == run(scalar_set()), "{simd:?}: {images:?}");
+        }
+    }
+}
+
+#[test]
+fn angles_of_one_degree_are_decided_as_specified() {
+    nearly_parallel_equals::<i16>(23_000.0);
+    nearly_parallel_equals::<i32>(1_400_000_000.0);
 }
 
 /// Every reference coefficient up to the limit with every distorted one: what [`avx2::decouple_fine`] claims to be exact.
@@ -277,7 +325,9 @@ fn sums_equal<C: Coefficient + TryFrom<i64>>(scale: usize) {
     let shifts = shifts(scale);
     for length in lengths() {
         for values in Values::ALL {
+            let exact_columns = (random.next() % (length as u64 + 1)) as usize;
             let shifts = &shifts[(random.next() % shifts.len() as u64) as usize];
+            let shifts = &ScaleShifts { exact_columns, ..shifts.clone() };
             let bands: Vec<Vec<C>> = (0..3).map(|_| values.row(&mut random, length, limit)).collect();
             let shares = [(); 3].map(|()| -> Vec<i32> { values.row(&mut random, length + 2, share_limit) });
             let shares = shares.map(|row| row.into_iter().map(i32::abs).collect::<Vec<_>>());
@@ -341,18 +391,20 @@ fn pictures_equal<T: PlaneSample + CoefficientSource<Coefficient = i16> + TryFro
         let planes =
             strides.map(|stride| plane::<T>(&mut random, stride, height, (1 << depth) - 1, index % 3));
         let planes = [0, 1].map(|image| Plane::new(&planes[image], strides[image], width, height).unwrap());
-        for gain in [1, 100] {
+        let overflows = [MaskingOverflow::Everywhere, MaskingOverflow::Avx2, MaskingOverflow::Avx512];
+        for (gain, overflow) in [1, 100].into_iter().flat_map(|gain| overflows.map(|of| (gain, of))) {
             let sums = |instruction_set| {
                 let options = AdmOptions { enhancement_gain_limit: gain, ..AdmOptions::default() };
-                let mut adm =
-                    Adm::new(&AdmConfig { width, height, depth, options, instruction_set }).unwrap();
+                let config = AdmConfig { width, height, depth, options, overflow, instruction_set };
+                let mut adm = Adm::new(&config).unwrap();
                 // The second time finds the first one's rows in its buffers.
                 [adm.sums(planes.each_ref()), adm.sums(planes.each_ref())]
             };
             let [specified, again] = sums(InstructionSet::Scalar);
             assert_eq!(specified, again);
             for set in InstructionSet::available().skip(1) {
-                assert_eq!(sums(set), [specified, specified], "{width}x{height} {depth} {set}");
+                let what = format!("{width}x{height} {depth} {overflow:?} {set}");
+                assert_eq!(sums(set), [specified, specified], "{what}");
             }
         }
     }

@@ -12,41 +12,11 @@ use std::arch::x86_64::*;
 use safe_unaligned_simd::x86_64::{_mm_loadu_si128, _mm256_loadu_si256, _mm256_storeu_si256};
 
 use super::FILTER;
-
-/// Mirrored samples before the first column of a blurred row, and behind the last one.
-pub(super) const LEAD: usize = 2;
+use super::vector::{difference, rest_of_sum};
+use crate::vectors::vectors;
 
 /// Samples in one vector of differences.
 const LANES: usize = 16;
-
-fn rows_of<const LANES: usize, T>(row: &[T], count: usize) -> &[[T; LANES]] {
-    &row.as_chunks().0[..count]
-}
-
-macro_rules! difference {
-    ($name:ident, $sample:ty, $widened:expr) => {
-        /// The difference of the earlier row and this one, which replaces it.
-        #[target_feature(enable = "avx2")]
-        pub(super) fn $name(earlier: &mut [$sample], row: &[$sample], differences: &mut [i16]) {
-            let whole = row.len() - row.len() % LANES;
-            let (before, before_rest) = earlier.split_at_mut(whole);
-            let (now, now_rest) = row.split_at(whole);
-            let (first, rest) = differences.split_at_mut(whole);
-            let vectors = before.as_chunks_mut::<LANES>().0.iter_mut().zip(now.as_chunks::<LANES>().0);
-            for ((before, now), difference) in vectors.zip(first.as_chunks_mut::<LANES>().0) {
-                let value = _mm256_sub_epi16($widened(before), $widened(now));
-                _mm256_storeu_si256(difference, value);
-                *before = *now;
-            }
-            for ((before, now), difference) in before_rest.iter_mut().zip(now_rest).zip(rest) {
-                #[allow(clippy::cast_possible_truncation)] // At most 12 bits and a sign.
-                let value = (i32::from(*before) - i32::from(*now)) as i16;
-                *difference = value;
-                *before = *now;
-            }
-        }
-    };
-}
 
 #[target_feature(enable = "avx2")]
 fn widened_bytes(samples: &[u8; LANES]) -> __m256i {
@@ -58,8 +28,20 @@ fn words(samples: &[u16; LANES]) -> __m256i {
     _mm256_loadu_si256(samples)
 }
 
-difference!(difference_bytes, u8, widened_bytes);
-difference!(difference_words, u16, words);
+difference!(
+    "avx2",
+    difference_bytes,
+    u8,
+    |before, now| _mm256_sub_epi16(widened_bytes(before), widened_bytes(now)),
+    _mm256_storeu_si256
+);
+difference!(
+    "avx2",
+    difference_words,
+    u16,
+    |before, now| _mm256_sub_epi16(words(before), words(now)),
+    _mm256_storeu_si256
+);
 
 #[target_feature(enable = "avx2")]
 fn pair(low: i16, high: i16) -> __m256i {
@@ -71,7 +53,7 @@ fn pair(low: i16, high: i16) -> __m256i {
 #[target_feature(enable = "avx2")]
 pub(super) fn vertical(depth: u32, length: usize, rows: [&[i16]; 5], blurred: &mut [i16]) -> bool {
     let count = length.div_ceil(LANES);
-    let [a, b, c, d, e] = rows.map(|row| rows_of::<LANES, _>(row, count));
+    let [a, b, c, d, e] = rows.map(|row| vectors::<LANES, _>(row, count));
     let blurred = &mut blurred.as_chunks_mut::<LANES>().0[..count];
     let outer = pair(FILTER[0], FILTER[1]);
     // The middle tap, and half of the result's unit, which one is multiplied with. That of 12 bits is 2048.
@@ -113,7 +95,7 @@ pub(super) fn horizontal(length: usize, row: &[i16]) -> u64 {
     ]
     .map(|taps| [pair(taps[0], taps[1]), pair(taps[2], taps[3]), pair(taps[4], taps[5])]);
     let half = _mm256_set1_epi32(1 << 15);
-    let [a, b, c] = [0, 2, 4].map(|offset| rows_of::<LANES, _>(&row[offset..], count));
+    let [a, b, c] = [0, 2, 4].map(|offset| vectors::<LANES, _>(&row[offset..], count));
     let mut sum = _mm256_setzero_si256();
     for x in 0..count {
         let pairs = [_mm256_loadu_si256(&a[x]), _mm256_loadu_si256(&b[x]), _mm256_loadu_si256(&c[x])];
@@ -127,9 +109,5 @@ pub(super) fn horizontal(length: usize, row: &[i16]) -> u64 {
     }
     let mut lanes = [0_u32; 8];
     _mm256_storeu_si256(&mut lanes, sum);
-    let rest = row[LANES * count..length + 2 * LEAD].windows(5).map(|window| {
-        let sum: i32 = window.iter().zip(FILTER).map(|(&value, tap)| i32::from(value) * i32::from(tap)).sum();
-        u64::from(((sum + (1 << 15)) >> 16).unsigned_abs())
-    });
-    lanes.into_iter().map(u64::from).sum::<u64>() + rest.sum::<u64>()
+    lanes.into_iter().map(u64::from).sum::<u64>() + rest_of_sum(LANES * count, length, row)
 }

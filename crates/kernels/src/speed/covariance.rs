@@ -8,6 +8,7 @@ pub(super) mod avx2;
 
 use super::dimensions::{BLOCK, Dimensions, VARIABLES};
 use super::linear::Matrix;
+use crate::InstructionSet;
 
 /// The order in which libvmaf adds products for a covariance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,21 +23,12 @@ pub enum SummationOrder {
 
 impl SummationOrder {
     /// The order in which libvmaf adds on this CPU, whatever instruction set our kernels use.
-    #[cfg(target_arch = "x86_64")]
     pub fn of_libvmaf() -> Self {
-        use std::is_x86_feature_detected as has;
-        if has!("avx512f") && has!("avx512cd") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
-            Self::Avx512
-        } else if has!("avx2") {
-            Self::Avx2
-        } else {
-            Self::Sequential
+        match InstructionSet::of_libvmaf() {
+            InstructionSet::Scalar => Self::Sequential,
+            InstructionSet::Avx2 => Self::Avx2,
+            InstructionSet::Avx512 => Self::Avx512,
         }
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn of_libvmaf() -> Self {
-        Self::Sequential
     }
 }
 

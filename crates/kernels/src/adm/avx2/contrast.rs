@@ -4,34 +4,33 @@ use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::_mm_loadu_si128;
 
-use super::{first_lanes, load32, sum64, vectors, weighted};
+use super::{first_lanes, load32, sum64, weighted};
+use crate::adm::contrast::contrast;
 use crate::adm::shifts::ContrastShifts;
+use crate::vectors::vectors;
 
-/// The rows of shares at the three columns around each lane, and the excesses.
-struct Thresholds<'a> {
-    shares: [[&'a [[i32; 8]]; 3]; 3],
-    excesses: &'a [[i32; 8]],
+/// The sum of three rows of shares.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn columns(rows: [&[[i32; 8]]; 3], x: usize) -> __m256i {
+    _mm256_add_epi32(_mm256_add_epi32(load32(&rows[0][x]), load32(&rows[1][x])), load32(&rows[2][x]))
 }
 
-impl<'a> Thresholds<'a> {
-    fn new(count: usize, shares: [&'a [i32]; 3], excesses: &'a [i32]) -> Self {
-        Self {
-            shares: shares.map(|row| [0, 1, 2].map(|column| vectors::<8, _>(&row[column..], count))),
-            excesses: vectors::<8, _>(excesses, count),
-        }
-    }
+/// The threshold of each lane: the sums of three columns, of which the last ones are in the next vector, and what the lane itself
+/// has more.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn threshold(columns: __m256i, next: __m256i, excesses: &[i32; 8]) -> __m256i {
+    let halves = _mm256_permute2x128_si256::<0x21>(columns, next);
+    let second = _mm256_alignr_epi8::<4>(halves, columns);
+    let third = _mm256_alignr_epi8::<8>(halves, columns);
+    let own = _mm256_add_epi32(columns, load32(excesses));
+    _mm256_add_epi32(own, _mm256_add_epi32(second, third))
+}
 
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn at(&self, x: usize) -> __m256i {
-        let mut sum = load32(&self.excesses[x]);
-        for row in &self.shares {
-            for column in row {
-                sum = _mm256_add_epi32(sum, load32(&column[x]));
-            }
-        }
-        sum
-    }
+#[target_feature(enable = "avx2")]
+fn splat(value: u32) -> __m256i {
+    _mm256_set1_epi32(value.cast_signed())
 }
 
 /// Rounding and shifts of one band.
@@ -79,27 +78,6 @@ impl Cubes {
     }
 }
 
-macro_rules! contrast {
-    ($weights:ident, $shifts:ident, $length:ident, $bands:ident, $thresholds:ident, $weighted:expr) => {{
-        let count = $length.div_ceil(8);
-        let thresholds = Thresholds::new(count, $thresholds.0, $thresholds.1);
-        let [horizontal, vertical, diagonal] = $bands.map(|band| vectors::<8, _>(band, count));
-        let cubes = [Cubes::new($shifts, 0), Cubes::new($shifts, 1), Cubes::new($shifts, 2)];
-        let weight = |band: usize| _mm256_set1_epi32($weights[band].cast_signed());
-        let weights = [weight(0), weight(1), weight(2)];
-        let mut sums = [_mm256_setzero_si256(); 3];
-        for x in 0..count {
-            let threshold = thresholds.at(x);
-            let mask = if x + 1 == count { first_lanes($length - 8 * x) } else { _mm256_set1_epi32(-1) };
-            for (band, coefficients) in [&horizontal[x], &vertical[x], &diagonal[x]].into_iter().enumerate() {
-                let weighted = $weighted(coefficients, weights[band]);
-                sums[band] = cubes[band].add(weighted, threshold, mask, sums[band]);
-            }
-        }
-        [sum64(sums[0]), sum64(sums[1]), sum64(sums[2])]
-    }};
-}
-
 #[target_feature(enable = "avx2")]
 fn weighted_fine(coefficients: &[i16; 8], weight: __m256i) -> __m256i {
     _mm256_mullo_epi32(_mm256_cvtepi16_epi32(_mm_loadu_si128(coefficients)), weight)
@@ -119,8 +97,7 @@ pub(in crate::adm) fn contrast_fine(
     shares: [&[i32]; 3],
     excesses: &[i32],
 ) -> [u64; 3] {
-    let thresholds = (shares, excesses);
-    contrast!(weights, shifts, length, bands, thresholds, weighted_fine)
+    contrast!(8, weights, shifts, length, bands, shares, excesses, weighted_fine)
 }
 
 #[target_feature(enable = "avx2")]
@@ -132,6 +109,5 @@ pub(in crate::adm) fn contrast_coarse(
     shares: [&[i32]; 3],
     excesses: &[i32],
 ) -> [u64; 3] {
-    let thresholds = (shares, excesses);
-    contrast!(weights, shifts, length, bands, thresholds, weighted_coarse)
+    contrast!(8, weights, shifts, length, bands, shares, excesses, weighted_coarse)
 }

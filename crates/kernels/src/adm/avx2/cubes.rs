@@ -4,8 +4,9 @@ use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm_loadu_si128, _mm256_loadu_si256};
 
-use super::{first_lanes, sum64, vectors};
+use super::{first_lanes, sum64};
 use crate::adm::shifts::CubeShifts;
+use crate::vectors::vectors;
 
 #[target_feature(enable = "avx2")]
 fn fine(magnitudes: __m256i, sum: __m256i) -> __m256i {

@@ -4,7 +4,8 @@
 //! `k = 2^15 t / o - a t / 2^15 + e` with `0 <= a < 1` from the truncated reciprocal and `|e| <= 1/2` from rounding. What is left,
 //! `k o / 2^15`, is off `t` by more than `-u^2 - u / 2` and at most `u / 2`, and so rounds to `t` as long as `|o| <= 2^14`. With
 //! `|t| > |o|` the ratio is limited to one and `o` is left. So what is left is the one that is closer to zero, and nothing if
-//! signs differ. A block with a larger coefficient, which only patterns of full contrast have, takes the scalar path.
+//! signs differ: the distorted coefficient, limited to the range from zero to the reference. A block with a larger coefficient,
+//! which only patterns of full contrast have, takes the scalar path.
 //!
 //! The other scales divide in double precision: 15 bits of the reference make the quotient's distance from the next whole number
 //! larger than the error, and all products that matter have fewer than 53 bits.
@@ -15,65 +16,21 @@ use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 
-use super::{vectors, vectors_mut};
-use crate::adm::scalar;
-
-/// The limit of parallel vectors. It is close if the sides differ by less than `MARGIN`, which is more than all roundings.
-const PARALLEL: f32 = 0.999_695_4;
-const MARGIN: f32 = 1.0 / 65536.0;
+use crate::adm::decouple::{AngleLimits, coarse_exactly, fine_exactly};
+use crate::vectors::{vectors, vectors_mut};
 
 /// From the dot product and the squares of both lengths: which vectors are parallel, and for which it is close.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn parallel(dot: __m256, reference: __m256, distorted: __m256) -> [__m256; 2] {
+fn parallel(limits: AngleLimits, dot: __m256, reference: __m256, distorted: __m256) -> [__m256; 2] {
     let square = _mm256_mul_ps(dot, dot);
-    let limit = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(PARALLEL), reference), distorted);
-    let difference = _mm256_sub_ps(square, limit);
-    let magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0), difference);
-    let close = _mm256_cmp_ps::<_CMP_LT_OQ>(magnitude, _mm256_mul_ps(limit, _mm256_set1_ps(MARGIN)));
-    let zero = _mm256_setzero_ps();
-    let parallel =
-        _mm256_and_ps(_mm256_cmp_ps::<_CMP_GE_OQ>(dot, zero), _mm256_cmp_ps::<_CMP_GE_OQ>(difference, zero));
-    [parallel, close]
-}
-
-/// One block of 16 columns in three bands.
-type Block<'a, T, const LANES: usize> = [&'a [T; LANES]; 3];
-
-#[cold]
-#[inline(never)]
-fn fine_exactly(
-    gain: u32,
-    reference: Block<'_, i16, 16>,
-    distorted: Block<'_, i16, 16>,
-    restored: [&mut [i16; 16]; 3],
-    added: [&mut [i16; 16]; 3],
-) {
-    scalar::decouple_fine(
-        gain,
-        reference.map(<[i16; 16]>::as_slice),
-        distorted.map(<[i16; 16]>::as_slice),
-        restored.map(<[i16; 16]>::as_mut_slice),
-        added.map(<[i16; 16]>::as_mut_slice),
-    );
-}
-
-#[cold]
-#[inline(never)]
-fn coarse_exactly(
-    gain: u32,
-    reference: Block<'_, i32, 8>,
-    distorted: Block<'_, i32, 8>,
-    restored: [&mut [i32; 8]; 3],
-    added: [&mut [i32; 8]; 3],
-) {
-    scalar::decouple_coarse(
-        gain,
-        reference.map(<[i32; 8]>::as_slice),
-        distorted.map(<[i32; 8]>::as_slice),
-        restored.map(<[i32; 8]>::as_mut_slice),
-        added.map(<[i32; 8]>::as_mut_slice),
-    );
+    let limit = _mm256_mul_ps(reference, distorted);
+    let least = _mm256_mul_ps(limit, _mm256_set1_ps(limits.surely_less));
+    let most = _mm256_mul_ps(limit, _mm256_set1_ps(limits.surely_more));
+    let forward = _mm256_cmp_ps::<_CMP_GE_OQ>(dot, _mm256_setzero_ps());
+    let parallel = _mm256_and_ps(forward, _mm256_cmp_ps::<_CMP_GE_OQ>(square, most));
+    let perhaps = _mm256_and_ps(forward, _mm256_cmp_ps::<_CMP_GE_OQ>(square, least));
+    [parallel, _mm256_andnot_ps(parallel, perhaps)]
 }
 
 /// In 16-bit lanes.
@@ -94,6 +51,7 @@ fn parallel_fine(reference: [__m256i; 2], distorted: [__m256i; 2]) -> [__m256i; 
             ]
         };
         let [parallel, close] = parallel(
+            AngleLimits::FINE,
             _mm256_cvtepi32_ps(_mm256_madd_epi16(o, t)),
             _mm256_cvtepi32_ps(_mm256_madd_epi16(o, o)),
             _mm256_cvtepi32_ps(_mm256_madd_epi16(t, t)),
@@ -103,25 +61,33 @@ fn parallel_fine(reference: [__m256i; 2], distorted: [__m256i; 2]) -> [__m256i; 
     [_mm256_packs_epi32(parts[0][0], parts[1][0]), _mm256_packs_epi32(parts[0][1], parts[1][1])]
 }
 
-/// What is left of each lane, and whether the reference is too large for that.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn restored_fine(o: __m256i, t: __m256i, gain: Option<(__m256i, __m256i)>) -> [__m256i; 2] {
-    let magnitude = _mm256_abs_epi16(o);
-    let too_large = _mm256_cmpgt_epi16(magnitude, _mm256_set1_epi16(1 << 14));
-    // Of the magnitude 32768, which is no positive value.
-    let too_large = _mm256_or_si256(too_large, _mm256_srai_epi16::<15>(magnitude));
-    let limit = match gain {
-        None => magnitude,
-        Some((gain, parallel)) => {
-            let low = _mm256_mullo_epi16(magnitude, gain);
-            let overflow = _mm256_cmpgt_epi16(_mm256_mulhi_epu16(magnitude, gain), _mm256_setzero_si256());
-            _mm256_blendv_epi8(magnitude, _mm256_or_si256(low, overflow), parallel)
+/// A gain, and the largest magnitude whose product with it has 15 bits.
+#[derive(Clone, Copy)]
+struct Gain {
+    factor: __m256i,
+    most: __m256i,
+    least: __m256i,
+}
+
+impl Gain {
+    #[target_feature(enable = "avx2")]
+    #[allow(clippy::cast_possible_truncation)] // At most 100, and at most 15 bits.
+    fn new(gain: u32) -> Self {
+        let most = i16::MAX / gain as i16;
+        Self {
+            factor: _mm256_set1_epi16(gain as i16),
+            most: _mm256_set1_epi16(most),
+            least: _mm256_set1_epi16(-most),
         }
-    };
-    let restored = _mm256_sign_epi16(_mm256_min_epu16(limit, _mm256_abs_epi16(t)), o);
-    let opposite = _mm256_srai_epi16::<15>(_mm256_xor_si256(o, t));
-    [_mm256_andnot_si256(opposite, restored), too_large]
+    }
+
+    /// Products are limited to a magnitude of 32668 or more, which is more than a coefficient of a picture has.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn enhanced(&self, coefficients: __m256i, lanes: __m256i) -> __m256i {
+        let limited = _mm256_max_epi16(_mm256_min_epi16(coefficients, self.most), self.least);
+        _mm256_blendv_epi8(coefficients, _mm256_mullo_epi16(limited, self.factor), lanes)
+    }
 }
 
 #[target_feature(enable = "avx2")]
@@ -138,8 +104,8 @@ pub(in crate::adm) fn decouple_fine(
     let distorted = distorted.map(|band| vectors::<16, _>(band, count));
     let mut restored = restored.map(|band| vectors_mut::<16, _>(band, count));
     let mut added = added.map(|band| vectors_mut::<16, _>(band, count));
-    #[allow(clippy::cast_possible_truncation)] // At most 100.
-    let factor = _mm256_set1_epi16(gain as i16);
+    let enhancement = Gain::new(gain);
+    let zero = _mm256_setzero_si256();
     for x in 0..count {
         let o = [
             _mm256_loadu_si256(&reference[0][x]),
@@ -151,21 +117,19 @@ pub(in crate::adm) fn decouple_fine(
             _mm256_loadu_si256(&distorted[1][x]),
             _mm256_loadu_si256(&distorted[2][x]),
         ];
-        let mut inexact = _mm256_setzero_si256();
         // Without enhancement gain it does not matter whether vectors are parallel.
-        let gain_of_lanes = if gain > 1 {
-            let [parallel, close] = parallel_fine([o[0], o[1]], [t[0], t[1]]);
-            inexact = close;
-            Some((factor, parallel))
-        } else {
-            None
-        };
+        let [parallel, close] = if gain > 1 { parallel_fine([o[0], o[1]], [t[0], t[1]]) } else { [zero; 2] };
+        let mut largest = zero;
         for band in 0..3 {
-            let [left, too_large] = restored_fine(o[band], t[band], gain_of_lanes);
-            inexact = _mm256_or_si256(inexact, too_large);
+            largest = _mm256_max_epu16(largest, _mm256_abs_epi16(o[band]));
+            let limit = if gain > 1 { enhancement.enhanced(o[band], parallel) } else { o[band] };
+            let below = _mm256_min_epi16(t[band], _mm256_max_epi16(limit, zero));
+            let left = _mm256_max_epi16(below, _mm256_min_epi16(limit, zero));
             _mm256_storeu_si256(&mut restored[band][x], left);
             _mm256_storeu_si256(&mut added[band][x], _mm256_sub_epi16(t[band], left));
         }
+        let too_large = _mm256_subs_epu16(largest, _mm256_set1_epi16(1 << 14));
+        let inexact = _mm256_or_si256(close, too_large);
         if _mm256_testz_si256(inexact, inexact) == 0 {
             fine_exactly(
                 gain,
@@ -249,8 +213,12 @@ pub(in crate::adm) fn decouple_coarse(
         ];
         let o_vector = [_mm256_cvtepi32_ps(o[0]), _mm256_cvtepi32_ps(o[1])];
         let t_vector = [_mm256_cvtepi32_ps(t[0]), _mm256_cvtepi32_ps(t[1])];
-        let [parallel, close] =
-            parallel(dot(o_vector, t_vector), dot(o_vector, o_vector), dot(t_vector, t_vector));
+        let [parallel, close] = parallel(
+            AngleLimits::COARSE,
+            dot(o_vector, t_vector),
+            dot(o_vector, o_vector),
+            dot(t_vector, t_vector),
+        );
         let parallel = _mm256_castps_si256(parallel);
         let parallel = [
             _mm256_castsi256_pd(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(parallel))),

@@ -1,13 +1,15 @@
 //! Shares of the masking threshold.
 //!
 //! At scale 0 all products are taken in 16 bits: `mulhrs` is `(a * b + 2^14) >> 15`, and a factor of 32768 or more is split
-//! into multiples of 32768, which are exact, and a rest.
+//! into multiples of 32768, which are exact, and a rest. A fifteenth may need more than 16 bits, but not what it has more than a
+//! thirtieth.
 
 use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm256_loadu_si256, _mm256_storeu_si256};
 
-use super::{load32, vectors, vectors_mut, weighted};
+use super::{load32, weighted};
+use crate::vectors::{vectors, vectors_mut};
 
 /// The sum of three bands of 16-bit values, as 32-bit values in order.
 #[target_feature(enable = "avx2")]
@@ -64,23 +66,19 @@ pub(in crate::adm) fn masking_fine(
             _mm256_abs_epi16(_mm256_srai_epi16::<1>(upper)),
         ];
         // 4369 / 2^12 = 1 + 2184 / 2^15, and 8738 / 2^12 = 2 + 4368 / 2^15.
-        let (thirtieth, fifteenth) = (_mm256_set1_epi16(2184), _mm256_set1_epi16(4368));
-        let [p, q, r] = magnitudes;
-        let thirtieths = [
-            _mm256_add_epi16(p, _mm256_mulhrs_epi16(p, thirtieth)),
-            _mm256_add_epi16(q, _mm256_mulhrs_epi16(q, thirtieth)),
-            _mm256_add_epi16(r, _mm256_mulhrs_epi16(r, thirtieth)),
-        ];
-        let fifteenths = [
-            _mm256_add_epi16(_mm256_add_epi16(p, p), _mm256_mulhrs_epi16(p, fifteenth)),
-            _mm256_add_epi16(_mm256_add_epi16(q, q), _mm256_mulhrs_epi16(q, fifteenth)),
-            _mm256_add_epi16(_mm256_add_epi16(r, r), _mm256_mulhrs_epi16(r, fifteenth)),
-        ];
+        let mut thirtieths = [zero; 3];
+        let mut differences = [zero; 3];
+        for (band, magnitude) in magnitudes.into_iter().enumerate() {
+            let behind_point = _mm256_mulhrs_epi16(magnitude, _mm256_set1_epi16(2184));
+            let of_fifteenth = _mm256_mulhrs_epi16(magnitude, _mm256_set1_epi16(4368));
+            thirtieths[band] = _mm256_add_epi16(magnitude, behind_point);
+            differences[band] = _mm256_add_epi16(magnitude, _mm256_sub_epi16(of_fifteenth, behind_point));
+        }
         let share = sum_of_bands(thirtieths);
-        let own = sum_of_bands(fifteenths);
+        let excess = sum_of_bands(differences);
         for half in 0..2 {
             _mm256_storeu_si256(&mut shares[x][half], share[half]);
-            _mm256_storeu_si256(&mut excesses[x][half], _mm256_sub_epi32(own[half], share[half]));
+            _mm256_storeu_si256(&mut excesses[x][half], excess[half]);
         }
     }
 }

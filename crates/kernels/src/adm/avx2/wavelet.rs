@@ -7,8 +7,8 @@ use std::arch::x86_64::*;
 
 use safe_unaligned_simd::x86_64::{_mm_loadu_si128, _mm256_loadu_si256, _mm256_storeu_si256};
 
-use super::{vectors, vectors_mut};
 use crate::adm::{HIGH_PASS, LOW_PASS, scalar};
+use crate::vectors::{for_each_vector, vectors, vectors_mut};
 
 /// Two taps of a filter in each 32-bit lane.
 #[target_feature(enable = "avx2")]
@@ -56,28 +56,6 @@ fn bytes(
         let high = _mm256_srai_epi32::<8>(_mm256_add_epi32(dot(pairs[1], taps), rounding));
         _mm256_storeu_si256(output, _mm256_packs_epi32(low, high));
     }
-}
-
-/// Splits rows into vectors, of which the last one may overlap the one before it.
-macro_rules! for_each_vector {
-    ($lanes:literal, $rows:ident, $low:ident, $high:ident, |$inputs:ident, $outputs:ident| $body:expr) => {{
-        let length = $rows[0].len();
-        let count = length / $lanes;
-        let [a, b, c, d] = $rows.map(|row| vectors::<$lanes, _>(row, count));
-        let (low, high) = (vectors_mut::<$lanes, _>($low, count), vectors_mut::<$lanes, _>($high, count));
-        for x in 0..count {
-            let $inputs = [&a[x], &b[x], &c[x], &d[x]];
-            let $outputs = [&mut low[x], &mut high[x]];
-            $body;
-        }
-        let [a, b, c, d] = $rows.map(|row| row.last_chunk::<$lanes>());
-        let outputs = [$low[..length].last_chunk_mut::<$lanes>(), $high[..length].last_chunk_mut::<$lanes>()];
-        if let ([Some(a), Some(b), Some(c), Some(d)], [Some(low), Some(high)]) = ([a, b, c, d], outputs) {
-            let $inputs = [a, b, c, d];
-            let $outputs = [low, high];
-            $body;
-        }
-    }};
 }
 
 #[target_feature(enable = "avx2")]

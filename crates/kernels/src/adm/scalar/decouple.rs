@@ -6,7 +6,7 @@
 
 /// The square of the cosine of one degree, in single precision.
 #[allow(clippy::excessive_precision, clippy::unreadable_literal)]
-const PARALLEL: f32 = 0.99969541350954785;
+pub(in crate::adm) const PARALLEL: f32 = 0.99969541350954785;
 
 /// Whether the angle between two vectors is below one degree, in the precisions of libvmaf.
 #[allow(clippy::cast_precision_loss)]

@@ -10,26 +10,47 @@ const COARSE_SHARES: [i64; 2] = [143_165_577, 286_331_153];
 /// A half as libvmaf stores it, in 32 bits with a sign: shares at scales 1 to 3 are too low by one.
 const COARSE_ROUNDING: i64 = i32::MIN as i64;
 
-#[allow(clippy::cast_possible_truncation)] // Like libvmaf's, which wraps around for the strongest contrasts.
+/// The magnitude of a coefficient of scale 0 times its weight.
+#[allow(clippy::cast_possible_truncation)] // Like libvmaf's.
+fn weighted_fine(coefficient: i16, weights: [u32; 3], band: usize) -> i32 {
+    const ROUNDING: [i32; 3] = [1 << 14, 1 << 14, u16::MAX as i32];
+    let weighted = i32::from(coefficient) * weights[band].cast_signed() + ROUNDING[band];
+    i32::from((weighted >> [15, 15, 17][band]) as i16).abs()
+}
+
+/// A part of a weighted magnitude.
+fn part_fine(part: i32, weighted: i32) -> i32 {
+    (part * weighted + (1 << 11)) >> 12
+}
+
+/// With all bits of fifteenths; [`wrap_fifteenths`] comes after it.
 pub(in crate::adm) fn masking_fine(
     weights: [u32; 3],
     bands: [&[i16]; 3],
     shares: &mut [i32],
     excesses: &mut [i32],
 ) {
-    const ROUNDING: [i32; 3] = [1 << 14, 1 << 14, u16::MAX as i32];
     for x in 0..bands[0].len() {
         let (mut share, mut excess) = (0, 0);
         for (band, row) in bands.iter().enumerate() {
-            let weighted = i32::from(row[x]) * weights[band].cast_signed() + ROUNDING[band];
-            let weighted = i32::from((weighted >> [15, 15, 17][band]) as i16).abs();
-            let [thirtieth, fifteenth] =
-                FINE_SHARES.map(|part| i32::from(((part * weighted + (1 << 11)) >> 12) as i16));
+            let weighted = weighted_fine(row[x], weights, band);
+            let [thirtieth, fifteenth] = FINE_SHARES.map(|part| part_fine(part, weighted));
             share += thirtieth;
             excess += fifteenth - thirtieth;
         }
         shares[x] = share;
         excesses[x] = excess;
+    }
+}
+
+/// Lets the fifteenths of columns wrap around at 16 bits, as [`super::super::MaskingOverflow`] says.
+#[allow(clippy::cast_possible_truncation)]
+pub(in crate::adm) fn wrap_fifteenths(weights: [u32; 3], bands: [&[i16]; 3], excesses: &mut [i32]) {
+    for x in 0..bands[0].len() {
+        for (band, row) in bands.iter().enumerate() {
+            let fifteenth = part_fine(FINE_SHARES[1], weighted_fine(row[x], weights, band));
+            excesses[x] += i32::from(fifteenth as i16) - fifteenth;
+        }
     }
 }
 

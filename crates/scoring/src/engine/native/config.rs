@@ -3,8 +3,8 @@
 use vmafx_job::PixelFormat;
 use vmafx_kernels::{
     Adm, AdmConfig, AdmOptions, CambiConfig, CambiOptions, ContrastSensitivity, HalveFrom, InstructionSet,
-    MotionConfig, MotionOptions, Prescale, PrescaleMethod, SpeedConfig, SpeedOptions, SummationOrder,
-    VarianceWeighting, VifConfig,
+    MaskingOverflow, MotionConfig, MotionOptions, Prescale, PrescaleMethod, SpeedConfig, SpeedOptions,
+    SummationOrder, VarianceWeighting, VifConfig,
 };
 
 use crate::engine::features::RequiredExtractor;
@@ -28,7 +28,8 @@ impl KernelConfig {
         match extractor.name() {
             "adm" if Adm::is_consistent_in_libvmaf(width) => {
                 let options = adm_options(extractor)?;
-                Some(Self::Adm(AdmConfig { width, height, depth, options, instruction_set }))
+                let overflow = MaskingOverflow::of_libvmaf();
+                Some(Self::Adm(AdmConfig { width, height, depth, options, overflow, instruction_set }))
             }
             "cambi" => {
                 let options = cambi_options(extractor)?;
