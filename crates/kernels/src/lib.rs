@@ -12,6 +12,7 @@ mod plane;
 mod sample;
 mod simd;
 mod speed;
+mod tasks;
 #[cfg(test)]
 mod testing;
 mod vif;
@@ -27,4 +28,5 @@ pub use speed::{
     Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions, SpeedScores, SummationOrder,
     VarianceWeighting,
 };
+pub use tasks::{Sequential, Task, TaskRunner};
 pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};
