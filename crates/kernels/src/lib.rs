@@ -12,6 +12,7 @@ mod plane;
 mod sample;
 mod simd;
 mod speed;
+mod tasks;
 #[cfg(test)]
 mod testing;
 #[cfg(target_arch = "x86_64")]
@@ -31,4 +32,5 @@ pub use speed::{
     Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions, SpeedScores, SummationOrder,
     VarianceWeighting,
 };
+pub use tasks::{Sequential, Task, TaskRunner};
 pub use vif::{Vif, VifConfig, VifError, VifScale, VifScores, VifSums};

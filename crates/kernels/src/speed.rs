@@ -145,7 +145,8 @@ pub struct SpeedScores {
 pub struct Speed {
     config: SpeedConfig,
     analyser: Analyser,
-    reference: Blocks,
+    /// Of its planes u and v.
+    reference: [Blocks; 2],
     distorted: Blocks,
     avx2: Option<Avx2>,
 }
@@ -208,7 +209,7 @@ impl Speed {
                 #[cfg(target_arch = "x86_64")]
                 centred: covariance::avx2::CentredRows::new(&dimensions),
             },
-            reference: Blocks::new(&dimensions),
+            reference: [(); 2].map(|()| Blocks::new(&dimensions)),
             distorted: Blocks::new(&dimensions),
             avx2: Avx2::new(instruction_set),
         })
@@ -220,11 +221,23 @@ impl Speed {
         reference: [&Plane<'_, T>; 2],
         distorted: [&Plane<'_, T>; 2],
     ) -> Result<SpeedScores, SpeedError> {
-        for plane in reference.iter().chain(&distorted) {
-            self.check(plane)?;
+        self.set_reference(reference)?;
+        self.compare(distorted)
+    }
+
+    /// Analyses the planes u and v of the picture that others are compared with.
+    pub fn set_reference<T: PlaneSample>(&mut self, planes: [&Plane<'_, T>; 2]) -> Result<(), SpeedError> {
+        planes.iter().try_for_each(|plane| self.check(plane))?;
+        for (plane, blocks) in planes.into_iter().zip(&mut self.reference) {
+            analyse(self.avx2, &mut self.analyser, plane, blocks);
         }
-        let u = self.compare(reference[0], distorted[0]);
-        let v = self.compare(reference[1], distorted[1]);
+        Ok(())
+    }
+
+    /// The difference of the planes u and v of a picture and of the reference that was set last.
+    pub fn compare<T: PlaneSample>(&mut self, planes: [&Plane<'_, T>; 2]) -> Result<SpeedScores, SpeedError> {
+        planes.iter().try_for_each(|plane| self.check(plane))?;
+        let [u, v] = [0, 1].map(|index| self.compare_plane(index, planes[index]));
         // The score of a flat plane says nothing, so the other plane's stands for both.
         let both = match (u.is_singular, v.is_singular) {
             (true, false) => v.score,
@@ -240,25 +253,14 @@ impl Speed {
     }
 
     #[allow(clippy::cast_possible_truncation)] // As in libvmaf.
-    fn compare<T: PlaneSample>(&mut self, reference: &Plane<'_, T>, distorted: &Plane<'_, T>) -> PlaneScore {
+    fn compare_plane<T: PlaneSample>(&mut self, index: usize, plane: &Plane<'_, T>) -> PlaneScore {
         let options = self.config.options;
-        for (plane, blocks) in [(reference, &mut self.reference), (distorted, &mut self.distorted)] {
-            match self.avx2 {
-                #[cfg(target_arch = "x86_64")]
-                Some(avx2) => avx2.analyse(&mut self.analyser, plane, blocks),
-                _ => self.analyser.analyse(plane, blocks),
-            }
-        }
-        let singular = (self.reference.is_singular(), self.distorted.is_singular());
+        analyse(self.avx2, &mut self.analyser, plane, &mut self.distorted);
+        let reference = &self.reference[index];
+        let singular = (reference.is_singular(), self.distorted.is_singular());
         let score = if singular.0 == singular.1 {
             let floor = options.noise_floor as f32;
-            entropy::difference(
-                &self.reference,
-                &self.distorted,
-                self.analyser.sigma,
-                floor,
-                options.weighting,
-            )
+            entropy::difference(reference, &self.distorted, self.analyser.sigma, floor, options.weighting)
         } else {
             0.0
         };
@@ -273,6 +275,19 @@ impl Speed {
             return Err(SpeedError::Plane { expected, bytes, found });
         }
         Ok(())
+    }
+}
+
+fn analyse<T: PlaneSample>(
+    avx2: Option<Avx2>,
+    analyser: &mut Analyser,
+    plane: &Plane<'_, T>,
+    blocks: &mut Blocks,
+) {
+    match avx2 {
+        #[cfg(target_arch = "x86_64")]
+        Some(avx2) => avx2.analyse(analyser, plane, blocks),
+        _ => analyser.analyse(plane, blocks),
     }
 }
 

@@ -12,11 +12,16 @@
 //!   pass of means is not rounded; that of products is rounded to 32 bits.
 //! - Sums do not depend on the order of samples, so kernels may take them in any order. Only [`VifSums::scale`] uses
 //!   floating-point numbers across samples.
+//!
+//! Kernels measure several distorted pictures with one pass over the reference: its means, variances, logarithms and halved
+//! pictures are the same for all of them. Threads share a picture in bands of rows.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod bands;
 #[cfg(target_arch = "x86_64")]
 mod dispatch;
 mod filter;
@@ -32,14 +37,18 @@ mod strip;
 
 pub use scores::{VifScale, VifScores, VifSums};
 
-use crate::{InstructionSet, InvalidPlane, NamedPlane, Plane, PlaneSample};
+use std::slice;
+
+use crate::{InstructionSet, InvalidPlane, NamedPlane, Plane, PlaneSample, Sequential, Task, TaskRunner};
 #[cfg(target_arch = "x86_64")]
-use dispatch::StripKernel;
+use bands::BandedPass;
+#[cfg(target_arch = "x86_64")]
+use dispatch::StripKernels;
 use filter::SCALES;
 use log_table::LogTable;
-use pictures::{Halved, Pair};
-use scalar::ScalarVif;
-use statistic::GainLimit;
+use pictures::Halved;
+use scalar::{Pair, ScalarVif};
+use statistic::{GainLimit, Scorer};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VifConfig {
@@ -69,23 +78,22 @@ pub enum VifError {
     Plane(#[from] InvalidPlane),
 }
 
-/// Measures pairs of pictures of one geometry. It owns all buffers: measuring a pair allocates nothing.
+/// Measures pictures of one geometry. It owns all buffers.
 #[derive(Debug)]
 pub struct Vif {
     config: VifConfig,
-    limit: GainLimit,
-    table: LogTable,
-    /// Scales 1 to 3.
-    halved: [Halved; SCALES - 1],
+    scorer: Scorer,
+    /// The pictures of scales 1 to 3, the reference first.
+    halved: [Vec<Halved>; SCALES - 1],
     kernel: Kernel,
-    sums: [VifSums; SCALES],
+    sums: Vec<[VifSums; SCALES]>,
 }
 
 #[derive(Debug)]
 enum Kernel {
     Scalar(ScalarVif),
     #[cfg(target_arch = "x86_64")]
-    Strips(Box<dyn StripKernel>),
+    Strips(Box<StripKernels>),
 }
 
 impl Kernel {
@@ -93,7 +101,7 @@ impl Kernel {
         match config.instruction_set {
             InstructionSet::Scalar => Some(Self::Scalar(ScalarVif::new(config.width))),
             #[cfg(target_arch = "x86_64")]
-            set => dispatch::kernel(set, table).map(Self::Strips),
+            set => StripKernels::new(set, table).map(|kernels| Self::Strips(Box::new(kernels))),
             #[cfg(not(target_arch = "x86_64"))]
             _ => None,
         }
@@ -119,11 +127,10 @@ impl Vif {
         let kernel = Kernel::new(config, &table).ok_or(VifError::Unavailable(instruction_set))?;
         Ok(Self {
             config: *config,
-            limit: GainLimit(limit),
-            table,
-            halved: [1, 2, 3].map(|scale| Halved::new(width >> scale, height >> scale)),
+            scorer: Scorer { table, limit: GainLimit(limit) },
+            halved: Default::default(),
             kernel,
-            sums: [VifSums::default(); SCALES],
+            sums: Vec::new(),
         })
     }
 
@@ -133,48 +140,79 @@ impl Vif {
         reference: &Plane<'_, T>,
         distorted: &Plane<'_, T>,
     ) -> Result<VifScores, VifError> {
-        self.check(reference)?;
-        self.check(distorted)?;
-        let shift = 16 - self.config.depth;
-        let [one, two, three] = &mut self.halved;
-        let (table, limit) = (&self.table, self.limit);
-        match &mut self.kernel {
-            Kernel::Scalar(kernel) => {
-                let first = Pair { reference: *reference, distorted: *distorted, shift };
-                self.sums[0] = kernel.measure(0, &first, table, limit);
-                kernel.halve(0, &first, one);
-                self.sums[1] = kernel.measure(1, &one.pair()?, table, limit);
-                kernel.halve(1, &one.pair()?, two);
-                self.sums[2] = kernel.measure(2, &two.pair()?, table, limit);
-                kernel.halve(2, &two.pair()?, three);
-                self.sums[3] = kernel.measure(3, &three.pair()?, table, limit);
-            }
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Strips(kernel) => {
-                self.sums[0] = match (T::named(*reference), T::named(*distorted)) {
-                    (NamedPlane::Bytes(reference), NamedPlane::Bytes(distorted)) => {
-                        kernel.measure_bytes(&Pair { reference, distorted, shift }, one, table, limit)
-                    }
-                    (NamedPlane::Words(reference), NamedPlane::Words(distorted)) => kernel.measure_words(
-                        0,
-                        &Pair { reference, distorted, shift },
-                        Some(one),
-                        table,
-                        limit,
-                    ),
-                    _ => VifSums::default(),
-                };
-                self.sums[1] = kernel.measure_words(1, &one.pair()?, Some(two), table, limit);
-                self.sums[2] = kernel.measure_words(2, &two.pair()?, Some(three), table, limit);
-                self.sums[3] = kernel.measure_words(3, &three.pair()?, None, table, limit);
-            }
-        }
-        Ok(VifScores { scales: self.sums.map(|sums| sums.scale()) })
+        self.fill_sums(reference, slice::from_ref(distorted), &mut Sequential)?;
+        Ok(VifScores { scales: self.sums[0].map(|sums| sums.scale()) })
     }
 
-    /// The integer sums of the last pair, by which instruction sets are compared: `num` and `den` hide small differences.
-    pub fn sums(&self) -> &[VifSums; SCALES] {
+    /// Measures several distorted pictures with the threads of `runner`. What depends on the reference alone is computed once.
+    pub fn measure_all<T: PlaneSample>(
+        &mut self,
+        reference: &Plane<'_, T>,
+        distorted: &[Plane<'_, T>],
+        runner: &mut impl TaskRunner,
+    ) -> Result<Vec<VifScores>, VifError> {
+        self.fill_sums(reference, distorted, runner)?;
+        Ok(self.sums.iter().map(|sums| VifScores { scales: sums.map(|sums| sums.scale()) }).collect())
+    }
+
+    /// The integer sums of each distorted picture that was measured last, by which instruction sets are compared: `num` and
+    /// `den` hide small differences.
+    pub fn sums(&self) -> &[[VifSums; SCALES]] {
         &self.sums
+    }
+
+    fn fill_sums<T: PlaneSample>(
+        &mut self,
+        reference: &Plane<'_, T>,
+        distorted: &[Plane<'_, T>],
+        runner: &mut impl TaskRunner,
+    ) -> Result<(), VifError> {
+        for plane in distorted.iter().chain([reference]) {
+            self.check(plane)?;
+        }
+        self.sums.clear();
+        self.sums.resize(distorted.len(), [VifSums::default(); SCALES]);
+        let VifConfig { width, height, depth, .. } = self.config;
+        for (halved, scale) in self.halved.iter_mut().zip(1..) {
+            halved.resize_with(1 + distorted.len(), || Halved::new(width >> scale, height >> scale));
+        }
+        let shift = 16 - depth;
+        match &mut self.kernel {
+            Kernel::Scalar(kernel) => {
+                let (halved, scorer, all_sums) = (&mut self.halved, &self.scorer, &mut self.sums);
+                let mut result = Ok(());
+                let task: Task<'_> = Box::new(|| {
+                    result = distorted.iter().zip(all_sums).enumerate().try_for_each(
+                        |(index, (distorted, sums))| {
+                            let pair = Pair { reference: *reference, distorted: *distorted, shift };
+                            *sums = kernel.measure_all(&pair, halved, 1 + index, scorer)?;
+                            Ok(())
+                        },
+                    );
+                });
+                runner.run(vec![task]);
+                result
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Strips(kernels) => {
+                let kernels = &mut kernels.of_threads(runner.threads());
+                let mut pass = BandedPass { kernels, runner, scorer: &self.scorer, sums: &mut self.sums };
+                let [one, two, three] = &mut self.halved;
+                match T::named(*reference) {
+                    NamedPlane::Bytes(reference) => {
+                        let distorted: Vec<_> = distorted.iter().filter_map(bytes).collect();
+                        pass.measure_bytes(reference, &distorted, one);
+                    }
+                    NamedPlane::Words(reference) => {
+                        let distorted: Vec<_> = distorted.iter().filter_map(words).collect();
+                        pass.measure_words(0, reference, &distorted, shift, one);
+                    }
+                }
+                pass.measure_halved(1, one, two)?;
+                pass.measure_halved(2, two, three)?;
+                pass.measure_halved(3, three, &mut [])
+            }
+        }
     }
 
     fn check<T: PlaneSample>(&self, plane: &Plane<'_, T>) -> Result<(), VifError> {
@@ -184,5 +222,19 @@ impl Vif {
             return Ok(());
         }
         Err(VifError::Unexpected { width: plane.width(), height: plane.height(), bytes: T::BYTES, expected })
+    }
+}
+
+fn bytes<'a, T: PlaneSample>(plane: &Plane<'a, T>) -> Option<Plane<'a, u8>> {
+    match T::named(*plane) {
+        NamedPlane::Bytes(plane) => Some(plane),
+        NamedPlane::Words(_) => None,
+    }
+}
+
+fn words<'a, T: PlaneSample>(plane: &Plane<'a, T>) -> Option<Plane<'a, u16>> {
+    match T::named(*plane) {
+        NamedPlane::Bytes(_) => None,
+        NamedPlane::Words(plane) => Some(plane),
     }
 }

@@ -1,16 +1,16 @@
-//! Pairs of pictures at one scale.
+//! Pictures at one scale.
 
 use crate::{InvalidPlane, Plane, PlaneSample};
 
-/// A reference and its distorted version. Samples are shifted left by `shift` to 16 bits.
+/// A reference and distorted versions of it. Samples are shifted left by `shift` to 16 bits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pair<'a, T> {
+pub(super) struct Ladder<'a, T> {
     pub reference: Plane<'a, T>,
-    pub distorted: Plane<'a, T>,
+    pub distorted: &'a [Plane<'a, T>],
     pub shift: u32,
 }
 
-impl<T: PlaneSample> Pair<'_, T> {
+impl<T: PlaneSample> Ladder<'_, T> {
     pub(super) fn width(&self) -> usize {
         self.reference.width()
     }
@@ -20,23 +20,29 @@ impl<T: PlaneSample> Pair<'_, T> {
     }
 }
 
-/// A pair of half the size of another one, with samples of 16 bits and without padding.
+/// A picture of half the size of another one, with samples of 16 bits and without padding.
 #[derive(Debug)]
 pub(super) struct Halved {
-    pub reference: Vec<u16>,
-    pub distorted: Vec<u16>,
+    samples: Vec<u16>,
     pub width: usize,
     pub height: usize,
 }
 
 impl Halved {
     pub(super) fn new(width: usize, height: usize) -> Self {
-        let samples = vec![0; width * height];
-        Self { reference: samples.clone(), distorted: samples, width, height }
+        Self { samples: vec![0; width * height], width, height }
     }
 
-    pub(super) fn pair(&self) -> Result<Pair<'_, u16>, InvalidPlane> {
-        let plane = |samples| Plane::new(samples, self.width, self.width, self.height);
-        Ok(Pair { reference: plane(&self.reference)?, distorted: plane(&self.distorted)?, shift: 0 })
+    pub(super) fn plane(&self) -> Result<Plane<'_, u16>, InvalidPlane> {
+        Plane::new(&self.samples, self.width, self.width, self.height)
+    }
+
+    pub(super) fn row_mut(&mut self, y: usize) -> &mut [u16] {
+        &mut self.samples[y * self.width..][..self.width]
+    }
+
+    /// All rows.
+    pub(super) fn samples_mut(&mut self) -> &mut [u16] {
+        &mut self.samples
     }
 }

@@ -3,11 +3,18 @@
 use std::array;
 
 use super::VifSums;
-use super::filter::{MAX_TAPS, mirror, reach, taps};
-use super::log_table::LogTable;
-use super::pictures::{Halved, Pair};
-use super::statistic::{GainLimit, Moments};
-use crate::{Plane, PlaneSample};
+use super::filter::{MAX_TAPS, SCALES, mirror, reach, taps};
+use super::pictures::Halved;
+use super::statistic::{Moments, Scorer};
+use crate::{InvalidPlane, Plane, PlaneSample};
+
+/// A reference and its distorted version. Samples are shifted left by `shift` to 16 bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair<'a, T> {
+    pub reference: Plane<'a, T>,
+    pub distorted: Plane<'a, T>,
+    pub shift: u32,
+}
 
 /// Rows between the vertical and the horizontal pass.
 #[derive(Debug)]
@@ -23,39 +30,56 @@ impl ScalarVif {
         Self { means: array::from_fn(|_| vec![0; length]), products: array::from_fn(|_| vec![0; length]) }
     }
 
-    /// The sums of scale `scale`.
-    pub(super) fn measure<T: PlaneSample>(
+    /// The sums of all scales. `halved` has the pictures of scales 1 to 3, the reference first and the distorted one at `index`.
+    pub(super) fn measure_all<T: PlaneSample>(
         &mut self,
-        scale: usize,
         pair: &Pair<'_, T>,
-        table: &LogTable,
-        limit: GainLimit,
-    ) -> VifSums {
+        halved: &mut [Vec<Halved>; SCALES - 1],
+        index: usize,
+        scorer: &Scorer,
+    ) -> Result<[VifSums; SCALES], InvalidPlane> {
+        let mut sums = [VifSums::default(); SCALES];
+        sums[0] = self.measure(0, pair, scorer);
+        if let Some(pictures) = reference_and(&mut halved[0], index) {
+            self.halve(0, pair, pictures);
+        }
+        for scale in 1..SCALES {
+            let (larger, smaller) = halved.split_at_mut(scale);
+            let Some(pictures) = reference_and(&mut larger[scale - 1], index) else { continue };
+            let pair = Pair { reference: pictures[0].plane()?, distorted: pictures[1].plane()?, shift: 0 };
+            sums[scale] = self.measure(scale, &pair, scorer);
+            if let Some(next) = smaller.first_mut().and_then(|next| reference_and(next, index)) {
+                self.halve(scale, &pair, next);
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The sums of scale `scale`.
+    fn measure<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, scorer: &Scorer) -> VifSums {
         let taps = taps(scale);
         let mut sums = VifSums::default();
-        for y in 0..pair.height() {
+        for y in 0..pair.reference.height() {
             self.filter_means(scale, pair, y);
             self.filter_products(scale, pair, y);
-            for x in 0..pair.width() {
+            for x in 0..pair.reference.width() {
                 let moments = Moments {
                     means: array::from_fn(|picture| weigh(taps, &self.means[picture][x..])),
                     products: array::from_fn(|product| weigh_wide(taps, &self.products[product][x..])),
                 };
-                moments.add_to(&mut sums, table, limit);
+                moments.add_to(&mut sums, scorer);
             }
         }
         sums
     }
 
-    /// Fills the pair of scale `scale + 1` from that of `scale`, through the window of `scale + 1`.
-    pub(super) fn halve<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, halved: &mut Halved) {
+    /// Fills the pictures of scale `scale + 1` from those of `scale`, through the window of `scale + 1`.
+    fn halve<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, mut halved: [&mut Halved; 2]) {
         let taps = taps(scale + 1);
-        for y in 0..halved.height {
+        for y in 0..halved[0].height {
             self.filter_means(scale + 1, pair, 2 * y);
-            for (picture, means) in
-                [&mut halved.reference, &mut halved.distorted].into_iter().zip(&self.means)
-            {
-                for (x, sample) in picture[y * halved.width..][..halved.width].iter_mut().enumerate() {
+            for (picture, means) in halved.iter_mut().zip(&self.means) {
+                for (x, sample) in picture.row_mut(y).iter_mut().enumerate() {
                     *sample = round_mean(weigh(taps, &means[2 * x..]));
                 }
             }
@@ -64,7 +88,7 @@ impl ScalarVif {
 
     /// Filters columns around row `y`. The row has the window's reach on both sides, so a window starts at its centre's index.
     fn filter_means<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, y: usize) {
-        let (taps, reach, width) = (taps(scale), reach(scale), pair.width());
+        let (taps, reach, width) = (taps(scale), reach(scale), pair.reference.width());
         for (means, plane) in self.means.iter_mut().zip([&pair.reference, &pair.distorted]) {
             let rows = rows(scale, plane, y);
             for (x, mean) in means[reach..][..width].iter_mut().enumerate() {
@@ -77,7 +101,7 @@ impl ScalarVif {
     }
 
     fn filter_products<T: PlaneSample>(&mut self, scale: usize, pair: &Pair<'_, T>, y: usize) {
-        let (taps, reach, width) = (taps(scale), reach(scale), pair.width());
+        let (taps, reach, width) = (taps(scale), reach(scale), pair.reference.width());
         let (reference, distorted) = (rows(scale, &pair.reference, y), rows(scale, &pair.distorted, y));
         let factors = [(reference, reference), (distorted, distorted), (reference, distorted)];
         for (products, (first, second)) in self.products.iter_mut().zip(factors) {
@@ -92,6 +116,10 @@ impl ScalarVif {
             mirror_ends(products, reach, width);
         }
     }
+}
+
+fn reference_and(pictures: &mut [Halved], index: usize) -> Option<[&mut Halved; 2]> {
+    pictures.get_disjoint_mut([0, index]).ok()
 }
 
 /// The rows under the window of `scale` around row `y`.

@@ -13,6 +13,13 @@ pub(super) const EPSILON: f64 = 65536.0 * 1.0e-10;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GainLimit(pub f64);
 
+/// What makes sums of moments.
+#[derive(Debug)]
+pub(super) struct Scorer {
+    pub table: LogTable,
+    pub limit: GainLimit,
+}
+
 /// Moments under the window around one sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments {
@@ -37,7 +44,8 @@ impl Moments {
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(super) fn add_to(&self, sums: &mut VifSums, table: &LogTable, limit: GainLimit) {
+    pub(super) fn add_to(&self, sums: &mut VifSums, scorer: &Scorer) {
+        let Scorer { table, limit } = scorer;
         let [reference, distorted, covariance] = self.variances();
         if reference < NOISE {
             sums.num_non_log += i64::from(distorted);

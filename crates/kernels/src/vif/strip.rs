@@ -1,13 +1,12 @@
-//! Vertical strips of a pair of pictures.
+//! Vertical strips of pictures.
 //!
 //! Kernels take a scale strip by strip, and a strip from its top to its bottom, so that everything between reading a sample
 //! and adding to the sums stays in the first-level cache. A strip reads beyond its own columns as far as windows reach.
 
 use super::VifSums;
 use super::filter::{mirror, reach, reach_in_pairs};
-use super::pictures::Pair;
 use super::prefetch::prefetch;
-use crate::PlaneSample;
+use crate::{Plane, PlaneSample};
 
 /// The part of a strip that a row is read for.
 #[derive(Clone, Copy, Debug)]
@@ -84,66 +83,59 @@ impl Strip {
     }
 }
 
-/// Rows of a strip for a kernel that reads `WIDTH` columns.
-pub(super) struct RowReader<'a, T, const WIDTH: usize> {
-    pair: &'a Pair<'a, T>,
-    buffers: [[T; WIDTH]; 4],
+/// Pairs of rows of one picture's strips, for a kernel that reads `WIDTH` columns.
+pub(super) struct RowReader<T, const WIDTH: usize> {
+    buffers: [[T; WIDTH]; 2],
 }
 
-impl<'a, T: PlaneSample, const WIDTH: usize> RowReader<'a, T, WIDTH> {
-    pub(super) fn new(pair: &'a Pair<'a, T>) -> Self {
-        Self { pair, buffers: [[T::default(); WIDTH]; 4] }
+impl<T: PlaneSample, const WIDTH: usize> RowReader<T, WIDTH> {
+    pub(super) fn new() -> Self {
+        Self { buffers: [[T::default(); WIDTH]; 2] }
     }
 
-    /// Two rows of the reference and two of the distorted picture.
     #[inline]
-    pub(super) fn rows(&mut self, strip: &Strip, at: isize) -> [&[T; WIDTH]; 4] {
-        let Pair { reference, distorted, .. } = self.pair;
-        let height = self.pair.height();
-        let [first, second] = [at, at + 1].map(|position| strip.row(position, height));
+    pub(super) fn rows<'a>(
+        &'a mut self,
+        plane: &Plane<'a, T>,
+        strip: &Strip,
+        at: isize,
+    ) -> [&'a [T; WIDTH]; 2] {
+        let height = plane.height();
         for position in [at + Self::AHEAD, at + Self::AHEAD + 1] {
-            let row = strip.row(position, height);
-            strip.prefetch(reference.row(row));
-            strip.prefetch(distorted.row(row));
+            strip.prefetch(plane.row(strip.row(position, height)));
         }
-        let [one, two, three, four] = &mut self.buffers;
-        [
-            strip.read(reference.row(first), one),
-            strip.read(reference.row(second), two),
-            strip.read(distorted.row(first), three),
-            strip.read(distorted.row(second), four),
-        ]
+        let [first, second] = [at, at + 1].map(|position| plane.row(strip.row(position, height)));
+        let [one, two] = &mut self.buffers;
+        [strip.read(first, one), strip.read(second, two)]
     }
 
     /// Rows that are fetched before they are read.
     const AHEAD: isize = 4;
 }
 
-/// Sums of logarithms as kernels take them: from the upper bits of floating-point numbers and [`LogTable::correction`].
+/// Sums of the logarithms of a reference as kernels take them: from the upper bits of floating-point numbers and
+/// [`LogTable::correction`].
 ///
 /// [`LogTable::correction`]: super::log_table::LogTable::correction
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LogSums {
-    /// Of signal and noise less those of noise.
-    pub num: i64,
-    /// Of the reference.
+pub(super) struct ReferenceSums {
     pub den: i64,
     /// Values that were added to `den`.
     pub logs: i64,
-    pub num_non_log: i64,
     /// Samples that took a logarithm.
     pub log_samples: i64,
 }
 
-impl LogSums {
+impl ReferenceSums {
     /// What the logarithm of a reference without variance is with the bias of exponents.
     const NOISE_LOG: i64 = (1023 + 17) * 2048;
 
-    pub(super) fn sums(&self, samples: usize) -> VifSums {
+    /// The sums of `samples` samples of the reference and of a distorted picture, whose sums are `num_log` and `num_non_log`.
+    pub(super) fn with(&self, samples: usize, num_log: i64, num_non_log: i64) -> VifSums {
         VifSums {
-            num_log: self.num,
+            num_log,
             den_log: self.den - Self::NOISE_LOG * self.logs,
-            num_non_log: self.num_non_log,
+            num_non_log,
             den_non_log: samples.cast_signed() as i64 - self.log_samples,
         }
     }

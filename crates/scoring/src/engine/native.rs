@@ -4,6 +4,7 @@ mod config;
 mod kernels;
 mod motion;
 mod recheck;
+mod team;
 mod threads;
 
 use std::fmt;
@@ -16,9 +17,10 @@ pub use self::kernels::KernelError;
 use self::kernels::is_native;
 pub(super) use self::motion::NativeMotion;
 pub use self::recheck::{KernelMismatch, check_kernels};
-use self::threads::{Measurer, PairMeasurer};
+use self::threads::Measurer;
 use super::features::{FeatureOutput, RequiredExtractor, RequiredExtractors};
 use super::ffi::{LibvmafError, SharedPicture};
+use super::session::HeldPictures;
 use crate::picture::PictureFormat;
 
 /// What computes the features, with the same bits for natural content.
@@ -93,6 +95,7 @@ impl NativeExtractors {
         required: &mut RequiredExtractors,
         format: PictureFormat,
         threads: u32,
+        clips: usize,
         set: InstructionSet,
     ) -> Result<Option<Self>, NativeError> {
         let extractors = required.take(|extractor| is_native(extractor, format));
@@ -105,28 +108,29 @@ impl NativeExtractors {
             format,
             set,
         });
-        let threads =
-            (0..threads.max(1)).map(|_| PairMeasurer::new(&setup)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(Self { setup, measurer: Measurer::start(threads)? }))
+        let measurer = Measurer::start(&setup, threads, clips)?;
+        Ok(Some(Self { setup, measurer }))
     }
 
     pub(super) fn outputs(&self) -> &[FeatureOutput] {
         &self.setup.outputs
     }
 
-    /// Pairs of pictures that are held at most, beside the one being fed.
-    pub(super) fn held_pairs(&self) -> u32 {
-        self.measurer.held_pairs()
+    /// Pictures that are held at most beside the pair being fed.
+    pub(super) fn held_pictures(&self) -> HeldPictures {
+        self.measurer.held_pictures()
     }
 
-    /// Blocks while all threads are busy.
+    /// Takes a pair of frame `number`. Pairs of one frame follow each other and have the same reference. Blocks while all threads
+    /// are busy.
     pub(super) fn measure(
         &mut self,
+        number: u64,
         index: u32,
         reference: &SharedPicture,
         distorted: &SharedPicture,
     ) -> Result<(), NativeError> {
-        self.measurer.measure(index, reference, distorted)
+        self.measurer.measure(number, index, reference, distorted)
     }
 
     /// Waits for the threads.

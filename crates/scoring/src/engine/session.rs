@@ -45,12 +45,20 @@ pub struct EngineSession {
     threads: u32,
 }
 
-/// Numbers of pictures.
+/// Numbers of pictures that a session holds at most.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldPictures {
-    pub reference: u32,
+    pub reference: HeldCount,
     /// Of all distorted clips together.
-    pub distorted: u32,
+    pub distorted: HeldCount,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct HeldCount {
+    /// Pictures that are held until later ones come.
+    pub kept: u32,
+    /// Pictures that are measured, or wait to be, and are then returned.
+    pub measured: u32,
 }
 
 /// The pairs of a distorted clip that were fed.
@@ -105,10 +113,18 @@ impl EngineSession {
 
     /// How many pictures the session holds at most while it measures.
     pub fn held_pictures(&self) -> HeldPictures {
-        let kept = KEPT_PER_CONTEXT + self.motion.as_ref().map_or(0, MotionMeasurer::held_pictures);
+        let by_context = if self.main_measures { KEPT_PER_CONTEXT } else { 0 };
+        let kept = by_context + self.motion.as_ref().map_or(0, MotionMeasurer::held_pictures);
         let by_threads = if self.main_measures && self.threads > 1 { self.threads + 2 } else { 0 };
-        let measured = by_threads + self.native.as_ref().map_or(0, NativeExtractors::held_pairs);
-        HeldPictures { reference: kept + measured, distorted: measured }
+        let native = self.native.as_ref().map(NativeExtractors::held_pictures);
+        let held = |kept: u32, native: Option<HeldCount>| HeldCount {
+            kept: kept + native.map_or(0, |native| native.kept),
+            measured: by_threads + native.map_or(0, |native| native.measured),
+        };
+        HeldPictures {
+            reference: held(kept, native.map(|native| native.reference)),
+            distorted: held(0, native.map(|native| native.distorted)),
+        }
     }
 
     /// Feeds the next frame of the reference. Must be called for every frame, in order, before the pairs of that frame.
@@ -119,7 +135,8 @@ impl EngineSession {
         }
     }
 
-    /// Measures a pair of the distorted clip with index `clip`. `frame` is its number in the result.
+    /// Measures a pair of the distorted clip with index `clip`. `frame` is its number in the result. Pairs of one frame follow each
+    /// other.
     pub fn pair(
         &mut self,
         clip: usize,
@@ -138,7 +155,7 @@ impl EngineSession {
         fed.positions.push(position);
         if let Some(native) = &mut self.native {
             native
-                .measure(index, &reference, &distorted)
+                .measure(frame, index, &reference, &distorted)
                 .map_err(|source| EngineError::NativeFrame { frame, source })?;
         }
         if self.main_measures {

@@ -88,6 +88,24 @@ fn our_kernels_give_the_bits_of_libvmaf(
     }
 }
 
+/// Threads without a frame of their own help with another's.
+#[rstest]
+fn a_clip_with_fewer_frames_than_threads_has_the_same_scores(
+    #[values(1, 2)] frames: u64,
+    #[values(2, 6)] threads: u32,
+) {
+    let clips = Clips::new(format(1280, 832));
+    let mut request = clips.request(frames);
+    request.models = [named("vmaf_v0.6.1"), named("vmaf_v0.6.1neg"), named("vmaf_v1.0.16_3d0h")].concat();
+    request.threads = 1;
+    let alone = bits(&outcome(&request));
+    request.threads = threads;
+    for set in InstructionSet::available() {
+        request.engine = Engine::Native(set);
+        assert_eq!(bits(&outcome(&request)), alone, "{set}");
+    }
+}
+
 #[test]
 fn a_step_keeps_the_scores_of_the_frames_it_keeps() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));

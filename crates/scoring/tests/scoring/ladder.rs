@@ -1,7 +1,8 @@
 //! Several distorted clips against one reference.
 
 use rstest::rstest;
-use vmafx_job::Feature;
+use vmafx_job::{Feature, FeatureEngine};
+use vmafx_scoring::engine::{Engine, InstructionSet};
 use vmafx_scoring::input::Tools;
 use vmafx_scoring::score::Request;
 
@@ -33,17 +34,39 @@ fn together(request: &Request) -> Vec<Vec<(String, Vec<u64>)>> {
 }
 
 #[rstest]
-fn a_ladder_scores_like_its_clips_one_by_one(#[values(1, 2, 5)] threads: u32) {
+fn a_ladder_scores_like_its_clips_one_by_one(
+    #[values(FeatureEngine::Libvmaf, FeatureEngine::Native)] engine: FeatureEngine,
+    #[values(1, 2, 5)] threads: u32,
+) {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = ladder(&clips, [10, 10, 10]);
+    request.engine = engine.into();
     request.threads = threads;
     assert_eq!(together(&request), separately(&request));
+}
+
+/// With so many clips, those of one frame are measured in two parts.
+#[rstest]
+fn our_kernels_give_a_ladder_the_bits_of_libvmaf(#[values(1, 2, 3, 7)] threads: u32) {
+    let clips = Clips::new(format(448, 272));
+    let clip = |loss: u8| clips.clip(&format!("loss{loss}.yuv"), 3, loss);
+    let mut request = Request::new(clips.clip("reference.yuv", 3, 0), (1..=10).map(clip).collect());
+    request.models = [named("vmaf_v0.6.1"), named("vmaf_v0.6.1neg"), named("vmaf_v1.0.16_3d0h")].concat();
+    let libvmaf = together(&request);
+    request.threads = threads;
+    for set in InstructionSet::available() {
+        request.engine = Engine::Native(set);
+        for (ours, theirs) in together(&request).iter().flatten().zip(libvmaf.iter().flatten()) {
+            assert_eq!(ours, theirs, "{set}");
+        }
+    }
 }
 
 #[test]
 fn a_ladder_in_chunks_with_a_step_scores_like_its_clips_one_by_one() {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = ladder(&clips, [22, 22, 22]);
+    request.engine = FeatureEngine::Native.into();
     score_every(&mut request, 3);
     let whole = separately(&request);
     request.chunks = 3;
@@ -51,9 +74,15 @@ fn a_ladder_in_chunks_with_a_step_scores_like_its_clips_one_by_one() {
 }
 
 #[rstest]
-fn clips_that_end_earlier_score_as_if_the_reference_ended_there(#[values(1, 3)] chunks: u32) {
+fn clips_that_end_earlier_score_as_if_the_reference_ended_there(
+    #[values(1, 3)] chunks: u32,
+    #[values(FeatureEngine::Libvmaf, FeatureEngine::Native)] engine: FeatureEngine,
+    #[values(1, 2)] threads: u32,
+) {
     let clips = Clips::new(format(LARGE.0, LARGE.1));
     let mut request = ladder(&clips, [18, 20, 7]);
+    request.engine = engine.into();
+    request.threads = threads;
     score_shortest(&mut request);
     let alone = separately(&request);
     request.chunks = chunks;

@@ -8,57 +8,119 @@ use std::arch::x86_64::{
 
 use safe_unaligned_simd::x86_64::{_mm_loadu_si128, _mm256_loadu_si256};
 
-use super::{BLOCK, OF_BYTES, OF_WORDS, RowPair, WIDTH};
+use super::{BLOCK, DISTORTED_BYTES, DISTORTED_WORDS, REFERENCE_BYTES, REFERENCE_WORDS, RowPair, WIDTH};
 
 /// Bytes stay as they are. Their products have 16 bits.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn bytes(rows: [&[u8; WIDTH]; 4], blocks: usize, pair: &mut RowPair<OF_BYTES>) {
-    let sign = _mm256_set1_epi16(i16::MIN);
+pub(super) fn reference_bytes(rows: [&[u8; WIDTH]; 2], blocks: usize, pair: &mut RowPair<REFERENCE_BYTES>) {
     let rows = rows.map(|row| row.as_chunks::<BLOCK>().0);
     for (block, vectors) in pair.0.iter_mut().enumerate().take(blocks) {
-        let [reference, next_reference, distorted, next_distorted] =
-            rows.map(|row| _mm256_cvtepu8_epi16(_mm_loadu_si128(&row[block])));
-        let product = |first, second| _mm256_xor_si256(_mm256_mullo_epi16(first, second), sign);
+        let [first, second] = rows.map(|row| _mm256_cvtepu8_epi16(_mm_loadu_si128(&row[block])));
+        store(vectors, [(first, second), (low(first, first), low(second, second))]);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn distorted_bytes(
+    reference: [&[u8; WIDTH]; 2],
+    distorted: [&[u8; WIDTH]; 2],
+    blocks: usize,
+    pair: &mut RowPair<DISTORTED_BYTES>,
+) {
+    let [reference, distorted] =
+        [reference, distorted].map(|rows| rows.map(|row| row.as_chunks::<BLOCK>().0));
+    for (block, vectors) in pair.0.iter_mut().enumerate().take(blocks) {
+        let [first, second] = distorted.map(|row| _mm256_cvtepu8_epi16(_mm_loadu_si128(&row[block])));
+        let other = reference.map(|row| _mm256_cvtepu8_epi16(_mm_loadu_si128(&row[block])));
         let quantities = [
-            (reference, next_reference),
-            (distorted, next_distorted),
-            (product(reference, reference), product(next_reference, next_reference)),
-            (product(distorted, distorted), product(next_distorted, next_distorted)),
-            (product(reference, distorted), product(next_reference, next_distorted)),
+            (first, second),
+            (low(first, first), low(second, second)),
+            (low(other[0], first), low(other[1], second)),
         ];
-        for (quantity, (first, second)) in quantities.into_iter().enumerate() {
-            [vectors[0][quantity], vectors[1][quantity]] = pair_columns(first, second);
-        }
+        store(vectors, quantities);
     }
 }
 
 /// Words are shifted to 16 bits. Their products have 32 bits.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(super) fn words(rows: [&[u16; WIDTH]; 4], shift: u32, blocks: usize, pair: &mut RowPair<OF_WORDS>) {
-    let sign = _mm256_set1_epi16(i16::MIN);
+pub(super) fn reference_words(
+    rows: [&[u16; WIDTH]; 2],
+    shift: u32,
+    blocks: usize,
+    pair: &mut RowPair<REFERENCE_WORDS>,
+) {
     let shift = _mm_cvtsi32_si128(shift.cast_signed());
     let rows = rows.map(|row| row.as_chunks::<BLOCK>().0);
     for (block, vectors) in pair.0.iter_mut().enumerate().take(blocks) {
-        let [reference, next_reference, distorted, next_distorted] =
-            rows.map(|row| _mm256_sll_epi16(_mm256_loadu_si256(&row[block]), shift));
-        let signed = |unsigned| _mm256_xor_si256(unsigned, sign);
-        let high = |first, second| signed(_mm256_mulhi_epu16(first, second));
-        let low = |first, second| signed(_mm256_mullo_epi16(first, second));
+        let [first, second] = rows.map(|row| _mm256_sll_epi16(_mm256_loadu_si256(&row[block]), shift));
         let quantities = [
-            (signed(reference), signed(next_reference)),
-            (signed(distorted), signed(next_distorted)),
-            (high(reference, reference), high(next_reference, next_reference)),
-            (low(reference, reference), low(next_reference, next_reference)),
-            (high(distorted, distorted), high(next_distorted, next_distorted)),
-            (low(distorted, distorted), low(next_distorted, next_distorted)),
-            (high(reference, distorted), high(next_reference, next_distorted)),
-            (low(reference, distorted), low(next_reference, next_distorted)),
+            (signed(first), signed(second)),
+            (high(first, first), high(second, second)),
+            (low(first, first), low(second, second)),
         ];
-        for (quantity, (first, second)) in quantities.into_iter().enumerate() {
-            [vectors[0][quantity], vectors[1][quantity]] = pair_columns(first, second);
-        }
+        store(vectors, quantities);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn distorted_words(
+    reference: [&[u16; WIDTH]; 2],
+    distorted: [&[u16; WIDTH]; 2],
+    shift: u32,
+    blocks: usize,
+    pair: &mut RowPair<DISTORTED_WORDS>,
+) {
+    let shift = _mm_cvtsi32_si128(shift.cast_signed());
+    let [reference, distorted] =
+        [reference, distorted].map(|rows| rows.map(|row| row.as_chunks::<BLOCK>().0));
+    for (block, vectors) in pair.0.iter_mut().enumerate().take(blocks) {
+        let [first, second] = distorted.map(|row| _mm256_sll_epi16(_mm256_loadu_si256(&row[block]), shift));
+        let other = reference.map(|row| _mm256_sll_epi16(_mm256_loadu_si256(&row[block]), shift));
+        let quantities = [
+            (signed(first), signed(second)),
+            (high(first, first), high(second, second)),
+            (low(first, first), low(second, second)),
+            (high(other[0], first), high(other[1], second)),
+            (low(other[0], first), low(other[1], second)),
+        ];
+        store(vectors, quantities);
+    }
+}
+
+/// Makes unsigned words signed.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn signed(words: __m256i) -> __m256i {
+    _mm256_xor_si256(words, _mm256_set1_epi16(i16::MIN))
+}
+
+/// The high words of products.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn high(first: __m256i, second: __m256i) -> __m256i {
+    signed(_mm256_mulhi_epu16(first, second))
+}
+
+/// The low words of products.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn low(first: __m256i, second: __m256i) -> __m256i {
+    signed(_mm256_mullo_epi16(first, second))
+}
+
+/// Stores quantities of two rows of a block.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store<const QUANTITIES: usize>(
+    vectors: &mut [[__m256i; QUANTITIES]; 2],
+    quantities: [(__m256i, __m256i); QUANTITIES],
+) {
+    for (quantity, (first, second)) in quantities.into_iter().enumerate() {
+        [vectors[0][quantity], vectors[1][quantity]] = pair_columns(first, second);
     }
 }
 

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 use safe_unaligned_simd::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
 
 use super::interleave::merge_words;
-use super::{BLOCK, BLOCKS, OF_BYTES, Row, RowPair, Rows};
+use super::{BLOCK, BLOCKS, Row, RowPair};
 use crate::vif::filter::{MAX_PAIRS, is_wrapped, pair_weights, pairs, reach_in_pairs};
 
 /// What is added to a sum before its last 16 bits are dropped.
@@ -49,32 +49,32 @@ fn add_second_centre(sum: __m512i, middle: __m512i) -> __m512i {
     _mm512_add_epi32(sum, _mm512_and_si512(middle, _mm512_set1_epi32(i32::MIN >> 15)))
 }
 
-/// Sums of `N` quantities, from the `FROM`th on, over the windows around both rows of the middle pair.
+/// Sums of all quantities over the windows around both rows of the middle pair.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn columns<const SCALE: usize, const QUANTITIES: usize, const FROM: usize, const N: usize>(
+fn columns<const SCALE: usize, const QUANTITIES: usize>(
     weights: &Weights,
     window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
     block: usize,
     parity: usize,
-    start: [i32; N],
-) -> [[__m512i; 2]; N] {
-    let mut sums = [[_mm512_setzero_si512(); 2]; N];
-    for quantity in 0..N {
+    start: [i32; QUANTITIES],
+) -> [[__m512i; 2]; QUANTITIES] {
+    let mut sums = [[_mm512_setzero_si512(); 2]; QUANTITIES];
+    for quantity in 0..QUANTITIES {
         sums[quantity] = [_mm512_set1_epi32(start[quantity]); 2];
     }
     for (weights, rows) in weights.iter().zip(window) {
         let vectors = &rows.0[block][parity];
-        for quantity in 0..N {
-            let samples = vectors[FROM + quantity];
+        for quantity in 0..QUANTITIES {
+            let samples = vectors[quantity];
             sums[quantity][0] = add(sums[quantity][0], samples, weights[0]);
             sums[quantity][1] = add(sums[quantity][1], samples, weights[1]);
         }
     }
     if const { is_wrapped(SCALE) } {
         let vectors = &window[const { reach_in_pairs(SCALE) }].0[block][parity];
-        for quantity in 0..N {
-            let middle = vectors[FROM + quantity];
+        for quantity in 0..QUANTITIES {
+            let middle = vectors[quantity];
             sums[quantity][0] = add_first_centre(sums[quantity][0], middle);
             sums[quantity][1] = add_second_centre(sums[quantity][1], middle);
         }
@@ -129,83 +129,71 @@ pub(super) fn columns_at(columns: &[i16; 2 * BLOCK], pair: usize) -> __m512i {
     _mm512_loadu_si512(from.first_chunk::<BLOCK>().unwrap_or(&[0; BLOCK]))
 }
 
-/// Filters columns around both rows of the middle pair.
+/// Filters columns around both rows of the middle pair. Pairs have a quantity for each product of bytes, and two for each
+/// product of words; rows always have two.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) fn columns_of_pair<const SCALE: usize, const QUANTITIES: usize>(
+pub(super) fn columns_of_pair<const SCALE: usize, const QUANTITIES: usize, const ROWS: usize>(
     weights: &Weights,
     window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
     blocks: usize,
-    rows: &mut [Rows; 2],
+    rows: &mut [[Row; ROWS]; 2],
 ) {
     for block in 0..blocks.min(BLOCKS) {
-        if const { QUANTITIES == OF_BYTES } {
-            filter_bytes::<SCALE, QUANTITIES>(weights, window, block, rows);
+        if const { QUANTITIES == ROWS } {
+            filter_words::<SCALE, QUANTITIES, ROWS>(weights, window, block, rows);
         } else {
-            filter_words::<SCALE, QUANTITIES>(weights, window, block, rows);
+            filter_bytes::<SCALE, QUANTITIES, ROWS>(weights, window, block, rows);
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn filter_bytes<const SCALE: usize, const QUANTITIES: usize>(
+fn filter_bytes<const SCALE: usize, const QUANTITIES: usize, const ROWS: usize>(
     weights: &Weights,
     window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
     block: usize,
-    rows: &mut [Rows; 2],
+    rows: &mut [[Row; ROWS]; 2],
 ) {
     // Means are divided by 256 and kept less 32768. Products are exact.
-    const MEAN: i32 = 128 - (1 << 23);
-    let start = [MEAN, MEAN, 0, 0, 0];
-    let even = columns::<SCALE, QUANTITIES, 0, OF_BYTES>(weights, window, block, 0, start);
-    let odd = columns::<SCALE, QUANTITIES, 0, OF_BYTES>(weights, window, block, 1, start);
+    let mut start = [0; QUANTITIES];
+    start[0] = 128 - (1 << 23);
+    let even = columns::<SCALE, QUANTITIES>(weights, window, block, 0, start);
+    let odd = columns::<SCALE, QUANTITIES>(weights, window, block, 1, start);
     for (row, streams) in rows.iter_mut().enumerate() {
-        for picture in 0..2 {
-            let (even, odd) = (even[picture][row], odd[picture][row]);
-            let means = merge_words(_mm512_srli_epi32::<8>(even), _mm512_slli_epi32::<8>(odd));
-            _mm512_storeu_si512(&mut streams[picture][block], means);
-        }
-        for product in 0..3 {
-            let [high, low] = split(even[2 + product][row], odd[2 + product][row]);
-            _mm512_storeu_si512(&mut streams[2 + 2 * product][block], high);
-            _mm512_storeu_si512(&mut streams[3 + 2 * product][block], low);
+        let means = merge_words(_mm512_srli_epi32::<8>(even[0][row]), _mm512_slli_epi32::<8>(odd[0][row]));
+        _mm512_storeu_si512(&mut streams[0][block], means);
+        for product in 1..QUANTITIES {
+            let [high, low] = split(even[product][row], odd[product][row]);
+            _mm512_storeu_si512(&mut streams[2 * product - 1][block], high);
+            _mm512_storeu_si512(&mut streams[2 * product][block], low);
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn filter_words<const SCALE: usize, const QUANTITIES: usize>(
+fn filter_words<const SCALE: usize, const QUANTITIES: usize, const ROWS: usize>(
     weights: &Weights,
     window: &[&RowPair<QUANTITIES>; MAX_PAIRS],
     block: usize,
-    rows: &mut [Rows; 2],
+    rows: &mut [[Row; ROWS]; 2],
 ) {
     // The low half of a product is less by 32768 after the shift, which the high half makes good.
-    const START: [i32; 4] = [HALF, HALF, HALF, HALF];
-    let even = columns::<SCALE, QUANTITIES, 0, 4>(weights, window, block, 0, START);
-    let odd = columns::<SCALE, QUANTITIES, 0, 4>(weights, window, block, 1, START);
+    let start = [HALF; QUANTITIES];
+    let even = columns::<SCALE, QUANTITIES>(weights, window, block, 0, start);
+    let odd = columns::<SCALE, QUANTITIES>(weights, window, block, 1, start);
     for (row, streams) in rows.iter_mut().enumerate() {
-        for picture in 0..2 {
-            let means = high_words(even[picture][row], odd[picture][row]);
-            _mm512_storeu_si512(&mut streams[picture][block], means);
-        }
-        let product = |sums: &[[__m512i; 2]; 4]| join(sums[2][row], sums[3][row]);
-        let [high, low] = split(product(&even), product(&odd));
-        _mm512_storeu_si512(&mut streams[2][block], high);
-        _mm512_storeu_si512(&mut streams[3][block], low);
-    }
-    let even = columns::<SCALE, QUANTITIES, 4, 4>(weights, window, block, 0, START);
-    let odd = columns::<SCALE, QUANTITIES, 4, 4>(weights, window, block, 1, START);
-    for (row, streams) in rows.iter_mut().enumerate() {
-        for product in [0, 2] {
-            let joined = |sums: &[[__m512i; 2]; 4]| join(sums[product][row], sums[product + 1][row]);
+        _mm512_storeu_si512(&mut streams[0][block], high_words(even[0][row], odd[0][row]));
+        for product in (1..QUANTITIES).step_by(2) {
+            let joined = |sums: &[[__m512i; 2]; QUANTITIES]| join(sums[product][row], sums[product + 1][row]);
             let [high, low] = split(joined(&even), joined(&odd));
-            _mm512_storeu_si512(&mut streams[4 + product][block], high);
-            _mm512_storeu_si512(&mut streams[5 + product][block], low);
+            _mm512_storeu_si512(&mut streams[product][block], high);
+            _mm512_storeu_si512(&mut streams[product + 1][block], low);
         }
     }
 }
+
 /// A sum of products from the sums of its high and low words.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]

@@ -13,33 +13,73 @@ use std::arch::x86_64::{
 
 use safe_unaligned_simd::x86_64::{_mm512_loadu_ps, _mm512_storeu_si512};
 
-use super::Variances;
+use super::{DistortedMoments, ReferenceMoments};
 use crate::vif::VifSums;
 use crate::vif::log_table::LogPolynomials;
 use crate::vif::statistic::{EPSILON, GainLimit, NOISE};
-use crate::vif::strip::LogSums;
+use crate::vif::strip::ReferenceSums;
 
-/// Sums of a strip.
-pub(super) struct LogAccumulator {
-    limit: __m512d,
-    sums: LogSums,
-    /// Of 64 bits.
-    non_log: __m512i,
-}
+/// Sums of a reference.
+pub(super) struct ReferenceAccumulator(ReferenceSums);
 
-impl LogAccumulator {
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) fn new(limit: GainLimit) -> Self {
-        Self { limit: _mm512_set1_pd(limit.0), sums: LogSums::default(), non_log: _mm512_setzero_si512() }
+impl ReferenceAccumulator {
+    pub(super) fn new() -> Self {
+        Self(ReferenceSums::default())
     }
 
     /// Adds a row of a strip.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) fn add(&mut self, row: &[[Variances; 2]], logarithm: &Logarithm) {
-        let zero = _mm512_setzero_si512();
-        let (mut non_log_sum, mut num, mut den) = (self.non_log, zero, zero);
+    pub(super) fn add(&mut self, row: &[[ReferenceMoments; 2]], logarithm: &Logarithm) {
+        let mut den = _mm512_setzero_si512();
         let (mut log_samples, mut vectors) = (0, 0);
-        for &[reference, distorted, covariance] in row.as_flattened() {
+        let visible = _mm512_set1_pd(NOISE.into());
+        for &[_, variance] in row.as_flattened() {
+            let is_log = _mm512_cmpge_epi32_mask(variance, _mm512_set1_epi32(NOISE));
+            if is_log == 0 {
+                continue;
+            }
+            log_samples += is_log.count_ones();
+            vectors += 1;
+            // Lanes without logarithm get that of a reference without variance, which the sums take out.
+            let variance = _mm512_maskz_mov_epi32(is_log, variance);
+            let [low, high] = [low_half(variance), high_half(variance)]
+                .map(|half| _mm512_add_pd(_mm512_cvtepi32_pd(half), visible));
+            den = _mm512_add_epi32(den, logarithm.of(merge(low, high)));
+        }
+        self.0.log_samples += i64::from(log_samples);
+        self.0.logs += 16 * vectors;
+        self.0.den += total(den);
+    }
+}
+
+/// Sums of a distorted picture.
+#[derive(Debug)]
+pub(super) struct DistortedAccumulator {
+    num: i64,
+    /// Of 64 bits.
+    non_log: __m512i,
+}
+
+impl DistortedAccumulator {
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(super) fn new() -> Self {
+        Self { num: 0, non_log: _mm512_setzero_si512() }
+    }
+
+    /// Adds a row of a strip.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+    pub(super) fn add(
+        &mut self,
+        reference: &[[ReferenceMoments; 2]],
+        distorted: &[[DistortedMoments; 2]],
+        limit: GainLimit,
+        logarithm: &Logarithm,
+    ) {
+        let zero = _mm512_setzero_si512();
+        let limit = _mm512_set1_pd(limit.0);
+        let (mut non_log_sum, mut num) = (self.non_log, zero);
+        let moments = reference.as_flattened().iter().zip(distorted.as_flattened());
+        for (&[_, reference], &[distorted, covariance]) in moments {
             let is_log = _mm512_cmpge_epi32_mask(reference, _mm512_set1_epi32(NOISE));
             let non_log = _mm512_maskz_mov_epi32(!is_log, distorted);
             let even = _mm512_and_si512(non_log, _mm512_set1_epi64(u32::MAX.into()));
@@ -48,37 +88,28 @@ impl LogAccumulator {
             if is_log == 0 {
                 continue;
             }
-            log_samples += is_log.count_ones();
-            vectors += 1;
-            // Lanes without logarithm get the logarithms of a reference without variance, which add up to zero.
+            // Lanes without logarithm get those of a reference without variance, which add up to zero.
             let reference = _mm512_maskz_mov_epi32(is_log, reference);
             let positive = _mm512_mask_cmpgt_epi32_mask(is_log, covariance, zero);
             let positive = _mm512_mask_cmpgt_epi32_mask(positive, distorted, zero);
             let covariance = _mm512_maskz_mov_epi32(positive, covariance);
-            let low =
-                Arguments::new(low_half(reference), low_half(distorted), low_half(covariance), self.limit);
+            let low = Arguments::new(low_half(reference), low_half(distorted), low_half(covariance), limit);
             let high =
-                Arguments::new(high_half(reference), high_half(distorted), high_half(covariance), self.limit);
+                Arguments::new(high_half(reference), high_half(distorted), high_half(covariance), limit);
             let all = logarithm.of(merge(low.all, high.all));
             let noise = logarithm.of(merge(low.noise, high.noise));
-            let reference = logarithm.of(merge(low.reference, high.reference));
             num = _mm512_add_epi32(num, _mm512_sub_epi32(all, noise));
-            den = _mm512_add_epi32(den, reference);
         }
         self.non_log = non_log_sum;
-        self.sums.log_samples += i64::from(log_samples);
-        self.sums.logs += 16 * vectors;
-        self.sums.num += total(num);
-        self.sums.den += total(den);
+        self.num += total(num);
     }
 
-    /// The sums of a strip of `samples` samples.
+    /// The sums of `samples` samples.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    pub(super) fn sums(mut self, samples: usize) -> VifSums {
+    pub(super) fn sums(&self, samples: usize, reference: &ReferenceAccumulator) -> VifSums {
         let mut parts = [0_i64; 8];
         _mm512_storeu_si512(&mut parts, self.non_log);
-        self.sums.num_non_log = parts.iter().sum();
-        self.sums.sums(samples)
+        reference.0.with(samples, self.num, parts.iter().sum())
     }
 }
 
@@ -120,11 +151,10 @@ fn select(coefficients: [__m512; 2], segment: __m512i) -> __m512 {
     _mm512_permutex2var_ps(coefficients[0], segment, coefficients[1])
 }
 
-/// What logarithms are taken of: signal with noise, noise, and the reference with noise. They are integers.
+/// What logarithms are taken of: signal with noise, and noise. They are integers.
 struct Arguments {
     all: __m512d,
     noise: __m512d,
-    reference: __m512d,
 }
 
 impl Arguments {
@@ -141,7 +171,7 @@ impl Arguments {
         let noise = _mm512_add_pd(added, visible);
         let gain = _mm512_min_pd(gain, limit);
         let signal = _mm512_roundscale_pd::<TRUNCATE>(_mm512_mul_pd(_mm512_mul_pd(gain, gain), reference));
-        Self { all: _mm512_add_pd(signal, noise), noise, reference: _mm512_add_pd(reference, visible) }
+        Self { all: _mm512_add_pd(signal, noise), noise }
     }
 }
 

@@ -6,60 +6,73 @@ use std::arch::x86_64::{
 };
 
 use super::filter::{BIAS, HALF, Weights, join, rows};
-use super::{BLOCK, BLOCKS, Rows, Variances};
+use super::{BLOCK, BLOCKS, DistortedMoments, DistortedRows, ReferenceMoments, ReferenceRows};
 use crate::vif::strip::Strip;
 
-/// Lanes outside the picture get variances of zero.
+/// What the sums of the high and low words of a product start from. The low half is less by 32768 after the shift, which the
+/// high half makes good.
+const PRODUCT: [i32; 2] = [BIAS + HALF, HALF];
+
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) fn variances<const SCALE: usize>(
+pub(super) fn of_reference<const SCALE: usize>(
     weights: &Weights,
-    streams: &Rows,
+    streams: &ReferenceRows,
     strip: &Strip,
-    variances: &mut [[Variances; 2]; BLOCKS],
+    moments: &mut [[ReferenceMoments; 2]; BLOCKS],
 ) {
-    // The low half of a product is less by 32768 after the shift, which the high half makes good.
-    const PRODUCT: [i32; 2] = [BIAS + HALF, HALF];
-    let Some((first, second)) = streams.split_first_chunk::<4>() else { return };
-    let Some(second) = second.first_chunk::<4>() else { return };
-    for (block, variances) in variances.iter_mut().enumerate().take(strip.columns.div_ceil(BLOCK)) {
-        let start = [BIAS, BIAS, PRODUCT[0], PRODUCT[1]];
-        let [mean, other_mean, high, low] = rows::<SCALE, 4>(weights, first, block, start);
-        let start = [PRODUCT[0], PRODUCT[1], PRODUCT[0], PRODUCT[1]];
-        let [other_high, other_low, mixed_high, mixed_low] = rows::<SCALE, 4>(weights, second, block, start);
+    for (block, moments) in moments.iter_mut().enumerate().take(strip.columns.div_ceil(BLOCK)) {
+        let [mean, high, low] = rows::<SCALE, 3>(weights, streams, block, [BIAS, PRODUCT[0], PRODUCT[1]]);
         for parity in 0..2 {
-            let products = [
-                join(high[parity], low[parity]),
-                join(other_high[parity], other_low[parity]),
-                join(mixed_high[parity], mixed_low[parity]),
-            ];
-            variances[parity] = central(mean[parity], other_mean[parity], products);
+            let square = join(high[parity], low[parity]);
+            let odd = _mm512_srli_epi64::<32>(mean[parity]);
+            let squared = product([mean[parity], odd], [mean[parity], odd]);
+            moments[parity] = [mean[parity], _mm512_sub_epi32(square, squared)];
         }
     }
+    clear_outside(strip, moments);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+pub(super) fn of_distorted<const SCALE: usize>(
+    weights: &Weights,
+    streams: &DistortedRows,
+    reference: &[[ReferenceMoments; 2]; BLOCKS],
+    strip: &Strip,
+    moments: &mut [[DistortedMoments; 2]; BLOCKS],
+) {
+    const START: [i32; 5] = [BIAS, PRODUCT[0], PRODUCT[1], PRODUCT[0], PRODUCT[1]];
+    let blocks = moments.iter_mut().zip(reference).enumerate();
+    for (block, (moments, reference)) in blocks.take(strip.columns.div_ceil(BLOCK)) {
+        let [mean, high, low, mixed_high, mixed_low] = rows::<SCALE, 5>(weights, streams, block, START);
+        for parity in 0..2 {
+            let [reference_mean, _] = reference[parity];
+            let reference_mean = [reference_mean, _mm512_srli_epi64::<32>(reference_mean)];
+            let mean = [mean[parity], _mm512_srli_epi64::<32>(mean[parity])];
+            let square = join(high[parity], low[parity]);
+            let mixed = join(mixed_high[parity], mixed_low[parity]);
+            let variance = _mm512_sub_epi32(square, product(mean, mean));
+            moments[parity] = [
+                _mm512_max_epi32(variance, _mm512_setzero_si512()),
+                _mm512_sub_epi32(mixed, product(reference_mean, mean)),
+            ];
+        }
+    }
+    clear_outside(strip, moments);
+}
+
+/// Lanes outside the picture get moments of zero.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+#[inline]
+fn clear_outside(strip: &Strip, moments: &mut [[[__m512i; 2]; 2]; BLOCKS]) {
     let inside = strip.columns % BLOCK;
     if inside != 0
-        && let Some(last) = variances.get_mut(strip.columns / BLOCK)
+        && let Some(last) = moments.get_mut(strip.columns / BLOCK)
     {
         for (parity, vectors) in last.iter_mut().enumerate() {
             let mask = columns_below(inside, parity);
-            for vector in vectors {
-                *vector = _mm512_maskz_mov_epi32(mask, *vector);
-            }
+            *vectors = vectors.map(|vector| _mm512_maskz_mov_epi32(mask, vector));
         }
     }
-}
-
-/// Moments around the means.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-#[inline]
-fn central(mean: __m512i, other_mean: __m512i, products: [__m512i; 3]) -> Variances {
-    let (odd, other_odd) = (_mm512_srli_epi64::<32>(mean), _mm512_srli_epi64::<32>(other_mean));
-    let [square, other_square, mixed] = products;
-    let other = _mm512_sub_epi32(other_square, product([other_mean, other_odd], [other_mean, other_odd]));
-    [
-        _mm512_sub_epi32(square, product([mean, odd], [mean, odd])),
-        _mm512_max_epi32(other, _mm512_setzero_si512()),
-        _mm512_sub_epi32(mixed, product([mean, odd], [other_mean, other_odd])),
-    ]
 }
 
 /// Rounded upper halves of products of unsigned lanes. Each factor comes with its odd lanes moved to even ones.

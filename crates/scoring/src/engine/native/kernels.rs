@@ -1,11 +1,15 @@
-//! The kernels of one thread.
+//! The kernels that measure a frame.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::vec;
 
 use vmafx_kernels::{
-    Adm, AdmError, Cambi, CambiError, InstructionSet, InvalidPlane, MotionError, Plane, PlaneSample, Speed,
-    SpeedError, Vif, VifError,
+    Adm, AdmError, AdmScores, Cambi, CambiError, InstructionSet, InvalidPlane, MotionError, Plane,
+    PlaneSample, Speed, SpeedError, Task, TaskRunner as _, Vif, VifError, VifScale,
 };
 
 use super::config::KernelConfig;
+use super::team::Team;
 use crate::engine::features::RequiredExtractor;
 use crate::engine::ffi::{PicturePlanes, SharedPicture};
 use crate::picture::PictureFormat;
@@ -29,20 +33,27 @@ pub enum KernelError {
     Mixed,
 }
 
-/// What one thread needs to measure a pair, with all buffers.
+/// What is needed to measure a frame of a reference and of its distorted clips, with all buffers.
 pub(super) struct Kernels(Vec<Kernel>);
 
 enum Kernel {
+    /// Measured by one thread for each copy, which takes one distorted picture after the other.
+    Copies(Vec<PairKernel>),
+    /// Measures all distorted pictures at once, in as many threads as there are.
+    Vif(Box<Vif>),
+}
+
+/// Measures one distorted picture after the other in one thread.
+enum PairKernel {
     Adm(Box<Adm>),
     Cambi(Box<Cambi>),
     Speed(Box<Speed>),
-    Vif(Box<Vif>),
 }
 
 /// Whether there is a kernel for this extractor with its options at this size.
 pub(super) fn is_native(extractor: &RequiredExtractor, format: PictureFormat) -> bool {
     let config = KernelConfig::new(extractor, format, InstructionSet::Scalar);
-    config.is_some_and(|config| Kernel::new(&config).is_ok())
+    config.is_some_and(|config| Kernel::new(&config, 1).is_ok())
 }
 
 impl Kernels {
@@ -52,8 +63,18 @@ impl Kernels {
         format: PictureFormat,
         set: InstructionSet,
     ) -> Result<Self, KernelError> {
+        Self::for_threads(extractors, format, set, 1)
+    }
+
+    /// Kernels with which so many threads measure several distorted pictures at the same time.
+    pub(super) fn for_threads(
+        extractors: &[RequiredExtractor],
+        format: PictureFormat,
+        set: InstructionSet,
+        threads: usize,
+    ) -> Result<Self, KernelError> {
         let configs = extractors.iter().filter_map(|extractor| KernelConfig::new(extractor, format, set));
-        configs.map(|config| Kernel::new(&config)).collect::<Result<_, _>>().map(Self)
+        configs.map(|config| Kernel::new(&config, threads)).collect::<Result<_, _>>().map(Self)
     }
 
     /// The values of all outputs of the extractors, in their order.
@@ -62,57 +83,134 @@ impl Kernels {
         reference: &SharedPicture,
         distorted: &SharedPicture,
     ) -> Result<Vec<f64>, KernelError> {
-        let mut values = Vec::new();
-        for kernel in &mut self.0 {
-            match (reference.planes()?, distorted.planes()?) {
-                (PicturePlanes::Bytes(reference), PicturePlanes::Bytes(distorted)) => {
-                    kernel.measure(&reference, &distorted, &mut values)?;
-                }
-                (PicturePlanes::Words(reference), PicturePlanes::Words(distorted)) => {
-                    kernel.measure(&reference, &distorted, &mut values)?;
-                }
-                _ => return Err(KernelError::Mixed),
+        Ok(self.measure_all(reference, &[distorted], 1)?.concat())
+    }
+
+    /// The same for each distorted picture. Up to so many threads work at the same time.
+    pub(super) fn measure_all(
+        &mut self,
+        reference: &SharedPicture,
+        distorted: &[&SharedPicture],
+        threads: usize,
+    ) -> Result<Vec<Vec<f64>>, KernelError> {
+        let distorted = distorted.iter().map(|picture| picture.planes()).collect::<Result<Vec<_>, _>>()?;
+        match reference.planes()? {
+            PicturePlanes::Bytes(reference) => {
+                let distorted = distorted.into_iter().map(|planes| match planes {
+                    PicturePlanes::Bytes(planes) => Ok(planes),
+                    PicturePlanes::Words(_) => Err(KernelError::Mixed),
+                });
+                self.measure_planes(&reference, &distorted.collect::<Result<Vec<_>, _>>()?, threads)
+            }
+            PicturePlanes::Words(reference) => {
+                let distorted = distorted.into_iter().map(|planes| match planes {
+                    PicturePlanes::Bytes(_) => Err(KernelError::Mixed),
+                    PicturePlanes::Words(planes) => Ok(planes),
+                });
+                self.measure_planes(&reference, &distorted.collect::<Result<Vec<_>, _>>()?, threads)
             }
         }
-        Ok(values)
+    }
+
+    fn measure_planes<T: PlaneSample>(
+        &mut self,
+        reference: &[Plane<'_, T>; 3],
+        distorted: &[[Plane<'_, T>; 3]],
+        threads: usize,
+    ) -> Result<Vec<Vec<f64>>, KernelError> {
+        // Of each kernel, for each distorted picture.
+        let mut values: Vec<Vec<Measured>> =
+            self.0.iter().map(|_| distorted.iter().map(|_| Ok(Vec::new())).collect()).collect();
+        let mut whole_frames = Vec::new();
+        let mut pairs = Vec::new();
+        for (kernel, values) in self.0.iter_mut().zip(&mut values) {
+            match kernel {
+                Kernel::Vif(vif) => whole_frames.push((vif, values)),
+                Kernel::Copies(copies) => {
+                    let queue: Vec<_> = distorted.iter().zip(values).collect();
+                    pairs.push((copies, Mutex::new(queue.into_iter())));
+                }
+            }
+        }
+        let tasks = pairs.iter_mut().flat_map(|(copies, queue)| {
+            let queue = &*queue;
+            copies.iter_mut().map(move |copy| -> Task<'_> { Box::new(|| copy.measure(reference, queue)) })
+        });
+        let mut team = Team::new(threads, tasks.collect());
+        let luma: Vec<_> = distorted.iter().map(|[luma, ..]| *luma).collect();
+        for (vif, values) in whole_frames {
+            let scores = vif.measure_all(&reference[0], &luma, &mut team)?;
+            for (values, scores) in values.iter_mut().zip(scores) {
+                *values = Ok(scores.scales.iter().map(VifScale::score).collect());
+            }
+        }
+        // If there is no VIF to run them beside.
+        team.run(Vec::new());
+        drop(team);
+        drop(pairs);
+        let mut of_pictures = vec![Vec::new(); distorted.len()];
+        for values in values {
+            for (of_picture, values) in of_pictures.iter_mut().zip(values) {
+                of_picture.append(&mut values?);
+            }
+        }
+        Ok(of_pictures)
     }
 }
 
-impl Kernel {
-    fn new(config: &KernelConfig) -> Result<Self, KernelError> {
-        Ok(match config {
-            KernelConfig::Adm(config) => Self::Adm(Box::new(Adm::new(config)?)),
-            KernelConfig::Cambi(config) => Self::Cambi(Box::new(Cambi::new(config)?)),
-            KernelConfig::Speed(config) => Self::Speed(Box::new(Speed::new(config)?)),
-            KernelConfig::Vif(config) => Self::Vif(Box::new(Vif::new(config)?)),
-        })
-    }
+type Measured = Result<Vec<f64>, KernelError>;
 
-    /// Appends the values in the order of the extractor's outputs.
-    fn measure<T: PlaneSample>(
-        &mut self,
-        reference: &[Plane<'_, T>; 3],
-        distorted: &[Plane<'_, T>; 3],
-        values: &mut Vec<f64>,
-    ) -> Result<(), KernelError> {
-        match self {
-            Self::Adm(adm) => {
-                let scores = adm.measure(&reference[0], &distorted[0])?;
-                values.push(scores.adm2);
-                values.extend(scores.aim.into_iter().chain(scores.adm3));
-                values.extend(scores.scales.map(|scale| scale.score()));
-            }
-            Self::Cambi(cambi) => values.push(cambi.measure(&distorted[0])?.cambi),
-            Self::Speed(speed) => {
-                let [_, reference @ ..] = reference.each_ref();
-                let [_, distorted @ ..] = distorted.each_ref();
-                let scores = speed.measure(reference, distorted)?;
-                values.extend([scores.u, scores.v, scores.uv]);
-            }
-            Self::Vif(vif) => {
-                values.extend(vif.measure(&reference[0], &distorted[0])?.scales.map(|scale| scale.score()));
-            }
+/// The planes of distorted pictures, each with the place for its values.
+type PairQueue<'a, T> = Mutex<vec::IntoIter<(&'a [Plane<'a, T>; 3], &'a mut Measured)>>;
+
+impl Kernel {
+    fn new(config: &KernelConfig, threads: usize) -> Result<Self, KernelError> {
+        let copies = |new: &dyn Fn() -> Result<PairKernel, KernelError>| {
+            (0..threads.max(1)).map(|_| new()).collect::<Result<_, _>>().map(Self::Copies)
+        };
+        match config {
+            KernelConfig::Adm(config) => copies(&|| Ok(PairKernel::Adm(Box::new(Adm::new(config)?)))),
+            KernelConfig::Cambi(config) => copies(&|| Ok(PairKernel::Cambi(Box::new(Cambi::new(config)?)))),
+            KernelConfig::Speed(config) => copies(&|| Ok(PairKernel::Speed(Box::new(Speed::new(config)?)))),
+            KernelConfig::Vif(config) => Ok(Self::Vif(Box::new(Vif::new(config)?))),
         }
-        Ok(())
     }
+}
+
+impl PairKernel {
+    /// Measures pictures until there is none left.
+    fn measure<T: PlaneSample>(&mut self, reference: &[Plane<'_, T>; 3], queue: &PairQueue<'_, T>) {
+        let next = || {
+            let mut queue: MutexGuard<'_, _> = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            queue.next()
+        };
+        let [luma, chroma @ ..] = reference.each_ref();
+        // The reference is the same for all pictures.
+        let mut is_reference_set = false;
+        while let Some((distorted, values)) = next() {
+            let [distorted_luma, distorted_chroma @ ..] = distorted.each_ref();
+            *values = match self {
+                Self::Adm(adm) => {
+                    adm.measure(luma, distorted_luma).map(adm_values).map_err(KernelError::from)
+                }
+                Self::Cambi(cambi) => {
+                    cambi.measure(distorted_luma).map(|scores| vec![scores.cambi]).map_err(KernelError::from)
+                }
+                Self::Speed(speed) => {
+                    let set = if is_reference_set { Ok(()) } else { speed.set_reference(chroma) };
+                    is_reference_set = set.is_ok();
+                    let scores = set.and_then(|()| speed.compare(distorted_chroma));
+                    scores.map(|scores| vec![scores.u, scores.v, scores.uv]).map_err(KernelError::from)
+                }
+            };
+        }
+    }
+}
+
+/// The values in the order of the extractor's outputs.
+fn adm_values(scores: AdmScores) -> Vec<f64> {
+    let mut values = vec![scores.adm2];
+    values.extend(scores.aim.into_iter().chain(scores.adm3));
+    values.extend(scores.scales.map(|scale| scale.score()));
+    values
 }

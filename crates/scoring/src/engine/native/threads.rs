@@ -1,6 +1,17 @@
-//! Threads that measure pairs of frames, each with kernels of its own.
+//! Threads that measure frames.
+//!
+//! Each thread measures whole frames with kernels of its own, while there are enough of them: this needs no synchronisation. A
+//! thread that begins a frame while others wait for one starts helpers for their number, which end with the frame ([`Team`]).
+//! So all threads work on a clip with a single frame, and on the last frames of every clip.
+//!
+//! A frame is one of the reference and those of all distorted clips, which share what depends on the reference alone. The
+//! threads are then fewer by the number of clips, and each has helpers from the start: frames in flight need memory for
+//! the pictures of all clips.
+//!
+//! [`Team`]: super::team::Team
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -11,132 +22,215 @@ use super::kernels::Kernels;
 use super::recheck::{CheckSchedule, compare};
 use super::{NativeError, NativeSetup};
 use crate::engine::ffi::SharedPicture;
+use crate::engine::session::{HeldCount, HeldPictures};
+use crate::picture::PictureFormat;
 
-/// Pairs that wait while every thread measures one.
-const QUEUED_PAIRS: usize = 1;
+/// Distorted pictures that are measured with one reference at most, which bounds memory.
+const MAX_PICTURES_PER_FRAME: usize = 8;
+
+/// Samples of luma that are worth a thread for one frame: some 3 ms of work.
+const SAMPLES_PER_THREAD: usize = 1 << 19;
 
 /// The values of pairs, by their index.
 pub(super) type MeasuredPairs = BTreeMap<u32, Vec<f64>>;
 
-struct Pair {
-    index: u32,
+/// A frame of the reference and those of distorted clips, each with the index of the pair.
+struct Frame {
+    number: u64,
     reference: SharedPicture,
-    distorted: SharedPicture,
+    distorted: Vec<(u32, SharedPicture)>,
 }
 
 /// What one thread measures with.
-pub(super) struct PairMeasurer {
+struct FrameMeasurer {
     setup: Arc<NativeSetup>,
     kernels: Kernels,
+    /// Threads that work on each frame, even if none is idle.
+    threads: usize,
     schedule: CheckSchedule,
 }
 
-impl PairMeasurer {
-    pub(super) fn new(setup: &Arc<NativeSetup>) -> Result<Self, NativeError> {
-        let kernels = Kernels::new(&setup.extractors, setup.format, setup.set)?;
-        Ok(Self { setup: Arc::clone(setup), kernels, schedule: CheckSchedule::random() })
+impl FrameMeasurer {
+    fn new(setup: &Arc<NativeSetup>, threads: usize) -> Result<Self, NativeError> {
+        let kernels = Kernels::for_threads(&setup.extractors, setup.format, setup.set, threads)?;
+        Ok(Self { setup: Arc::clone(setup), kernels, threads, schedule: CheckSchedule::random() })
     }
 
-    fn measure(
-        &mut self,
-        reference: &SharedPicture,
-        distorted: &SharedPicture,
-    ) -> Result<Vec<f64>, NativeError> {
-        let values = self.kernels.measure(reference, distorted)?;
+    /// The values of each pair. So many more threads help.
+    fn measure(&mut self, frame: &Frame, helpers: usize) -> Result<Vec<(u32, Vec<f64>)>, NativeError> {
+        let Frame { reference, distorted, .. } = frame;
+        let pictures: Vec<_> = distorted.iter().map(|(_, picture)| picture).collect();
+        let all = self.kernels.measure_all(reference, &pictures, self.threads + helpers)?;
         let NativeSetup { extractors, outputs, format, set } = &*self.setup;
-        if *set != InstructionSet::Scalar && self.schedule.is_due() {
-            let scalar =
-                Kernels::new(extractors, *format, InstructionSet::Scalar)?.measure(reference, distorted)?;
-            compare(outputs.iter(), *set, &values, &scalar)?;
+        for (picture, values) in pictures.iter().zip(&all) {
+            if *set != InstructionSet::Scalar && self.schedule.is_due() {
+                let mut scalar = Kernels::new(extractors, *format, InstructionSet::Scalar)?;
+                compare(outputs.iter(), *set, values, &scalar.measure(reference, picture)?)?;
+            }
         }
-        Ok(values)
+        Ok(distorted.iter().map(|(index, _)| *index).zip(all).collect())
     }
 }
 
-/// Measures in the caller's thread, or in others.
-pub(super) enum Measurer {
-    Here { measurer: PairMeasurer, measured: MeasuredPairs },
+/// How the threads of a session are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ThreadPlan {
+    /// Threads that measure different frames.
+    measurers: usize,
+    /// All threads, those that help included.
+    threads: usize,
+    /// Distorted pictures of a frame.
+    pictures: usize,
+    /// Threads that the work on a frame is worth.
+    per_frame: usize,
+}
+
+impl ThreadPlan {
+    fn new(threads: u32, clips: usize, format: PictureFormat) -> Self {
+        let threads = usize::try_from(threads).unwrap_or(1).max(1);
+        let pictures = clips.clamp(1, MAX_PICTURES_PER_FRAME);
+        let samples = format.width as usize * format.height as usize * pictures;
+        let per_frame = (samples / SAMPLES_PER_THREAD).max(1);
+        let measurers = threads.div_ceil(pictures.min(per_frame));
+        Self { measurers, threads, pictures, per_frame }
+    }
+
+    /// The number of threads of each measurer.
+    fn shares(self) -> impl Iterator<Item = usize> {
+        let Self { measurers, threads, .. } = self;
+        (0..measurers).map(move |index| threads / measurers + usize::from(index < threads % measurers))
+    }
+
+    /// Frames that wait while every thread measures one. One is ready when a thread needs it, except where the pictures of all
+    /// clips would have to wait.
+    fn queued(self) -> usize {
+        usize::from(self.pictures == 1)
+    }
+
+    /// Frames that are measured or wait to be, if not in the caller's thread.
+    fn held_frames(self) -> usize {
+        if self.threads == 1 { 0 } else { self.measurers + self.queued() }
+    }
+}
+
+/// Collects the pairs of each frame, and measures them in the caller's thread or in others.
+pub(super) struct Measurer {
+    plan: ThreadPlan,
+    collected: Option<Frame>,
+    mode: MeasuringMode,
+}
+
+enum MeasuringMode {
+    Here { measurer: FrameMeasurer, measured: MeasuredPairs },
     Threads(MeasuringThreads),
 }
 
-pub(super) struct MeasuringThreads {
-    pairs: Option<SyncSender<Pair>>,
+struct MeasuringThreads {
+    frames: Option<SyncSender<Frame>>,
     threads: Vec<JoinHandle<()>>,
-    values: Receiver<MeasuredPair>,
+    values: Receiver<MeasuredFrame>,
 }
 
-type MeasuredPair = (u32, Result<Vec<f64>, NativeError>);
+type MeasuredFrame = Result<Vec<(u32, Vec<f64>)>, NativeError>;
 
 impl Measurer {
-    /// One for each thread. A single one measures in the caller's thread.
-    pub(super) fn start(mut threads: Vec<PairMeasurer>) -> std::io::Result<Self> {
-        match threads.pop() {
-            Some(measurer) if threads.is_empty() => {
-                Ok(Self::Here { measurer, measured: MeasuredPairs::new() })
-            }
-            last => MeasuringThreads::start(threads.into_iter().chain(last)).map(Self::Threads),
+    /// A single thread is the caller's.
+    pub(super) fn start(setup: &Arc<NativeSetup>, threads: u32, clips: usize) -> Result<Self, NativeError> {
+        let plan = ThreadPlan::new(threads, clips, setup.format);
+        let mode = if plan.threads == 1 {
+            MeasuringMode::Here { measurer: FrameMeasurer::new(setup, 1)?, measured: MeasuredPairs::new() }
+        } else {
+            let measurers = plan.shares().map(|threads| FrameMeasurer::new(setup, threads));
+            let measurers = measurers.collect::<Result<Vec<_>, _>>()?;
+            MeasuringMode::Threads(MeasuringThreads::start(measurers, plan)?)
+        };
+        Ok(Self { plan, collected: None, mode })
+    }
+
+    /// Pictures that are held at most beside the pair being fed.
+    pub(super) fn held_pictures(&self) -> HeldPictures {
+        let ThreadPlan { pictures, .. } = self.plan;
+        let count = |pictures: usize| u32::try_from(pictures).unwrap_or(u32::MAX);
+        let measured = self.plan.held_frames();
+        HeldPictures {
+            // A frame that lacks clips, because they ended, is measured when the next frame begins.
+            reference: HeldCount { kept: count(pictures.min(2) - 1), measured: count(measured) },
+            distorted: HeldCount { kept: count(pictures - 1), measured: count(measured * pictures) },
         }
     }
 
-    /// Pictures of the reference, and as many distorted ones, that are held at most beside the pair being fed.
-    pub(super) fn held_pairs(&self) -> u32 {
-        match self {
-            Self::Here { .. } => 0,
-            Self::Threads(threads) => u32::try_from(threads.threads.len() + QUEUED_PAIRS).unwrap_or(u32::MAX),
-        }
-    }
-
-    /// Blocks while all threads are busy.
+    /// Takes a pair of frame `number`. Pairs of one frame follow each other and have the same reference. Blocks while all threads
+    /// are busy.
     pub(super) fn measure(
         &mut self,
+        number: u64,
         index: u32,
         reference: &SharedPicture,
         distorted: &SharedPicture,
     ) -> Result<(), NativeError> {
-        match self {
-            Self::Here { measurer, measured } => {
-                measured.insert(index, measurer.measure(reference, distorted)?);
+        if self.collected.as_ref().is_some_and(|frame| frame.number != number) {
+            self.measure_collected()?;
+        }
+        let frame = self.collected.get_or_insert_with(|| Frame {
+            number,
+            reference: reference.clone(),
+            distorted: Vec::new(),
+        });
+        frame.distorted.push((index, distorted.clone()));
+        if frame.distorted.len() < self.plan.pictures { Ok(()) } else { self.measure_collected() }
+    }
+
+    fn measure_collected(&mut self) -> Result<(), NativeError> {
+        let Some(frame) = self.collected.take() else { return Ok(()) };
+        match &mut self.mode {
+            MeasuringMode::Here { measurer, measured } => {
+                measured.extend(measurer.measure(&frame, 0)?);
                 Ok(())
             }
-            Self::Threads(threads) => {
-                let pair = Pair { index, reference: reference.clone(), distorted: distorted.clone() };
-                let is_sent = threads.pairs.as_ref().is_some_and(|pairs| pairs.send(pair).is_ok());
+            MeasuringMode::Threads(threads) => {
+                let is_sent = threads.frames.as_ref().is_some_and(|frames| frames.send(frame).is_ok());
                 if is_sent { Ok(()) } else { Err(NativeError::ThreadGone) }
             }
         }
     }
 
     /// Waits for the threads.
-    pub(super) fn finish(self) -> Result<MeasuredPairs, NativeError> {
-        match self {
-            Self::Here { measured, .. } => Ok(measured),
-            Self::Threads(mut threads) => {
+    pub(super) fn finish(mut self) -> Result<MeasuredPairs, NativeError> {
+        self.measure_collected()?;
+        match self.mode {
+            MeasuringMode::Here { measured, .. } => Ok(measured),
+            MeasuringMode::Threads(mut threads) => {
                 if !threads.stop() {
                     return Err(NativeError::ThreadGone);
                 }
-                threads.values.try_iter().map(|(index, values)| Ok((index, values?))).collect()
+                let mut measured = MeasuredPairs::new();
+                for values in threads.values.try_iter() {
+                    measured.extend(values?);
+                }
+                Ok(measured)
             }
         }
     }
 }
 
 impl MeasuringThreads {
-    fn start(measurers: impl Iterator<Item = PairMeasurer>) -> std::io::Result<Self> {
-        let (sender, receiver) = sync_channel(QUEUED_PAIRS);
+    fn start(measurers: Vec<FrameMeasurer>, plan: ThreadPlan) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(plan.queued());
         let receiver = Arc::new(Mutex::new(receiver));
+        let idle = Arc::new(AtomicUsize::new(plan.threads));
         let (done, values) = channel();
-        let mut started = Self { pairs: Some(sender), threads: Vec::new(), values };
+        let mut started = Self { frames: Some(sender), threads: Vec::new(), values };
         for mut measurer in measurers {
-            let (receiver, done) = (Arc::clone(&receiver), done.clone());
-            let run = move || measure_all(&mut measurer, &receiver, &done);
+            let (receiver, idle, done) = (Arc::clone(&receiver), Arc::clone(&idle), done.clone());
+            let run = move || measure_all(&mut measurer, plan, &receiver, &idle, &done);
             started.threads.push(thread::Builder::new().name("measure".to_owned()).spawn(run)?);
         }
         Ok(started)
     }
 
-    /// Ends the threads after the pairs that they were given. Whether all of them measured to the end.
+    /// Ends the threads after the frames that they were given. Whether all of them measured to the end.
     fn stop(&mut self) -> bool {
-        self.pairs = None;
+        self.frames = None;
         // A thread that panicked has printed why.
         self.threads.drain(..).filter_map(|thread| thread.join().err()).count() == 0
     }
@@ -148,14 +242,63 @@ impl Drop for MeasuringThreads {
     }
 }
 
-fn measure_all(measurer: &mut PairMeasurer, pairs: &Mutex<Receiver<Pair>>, done: &Sender<MeasuredPair>) {
+/// `idle` counts the threads of measurers that have no frame. Two that begin at the same time may both count a third: more
+/// threads than wanted then run until the end of a frame.
+fn measure_all(
+    measurer: &mut FrameMeasurer,
+    plan: ThreadPlan,
+    frames: &Mutex<Receiver<Frame>>,
+    idle: &AtomicUsize,
+    done: &Sender<MeasuredFrame>,
+) {
     loop {
         // Only the receiver is behind the lock, which is as it was if a thread panicked.
-        let next = pairs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(pair) = next else { return };
-        let values = measurer.measure(&pair.reference, &pair.distorted);
-        if done.send((pair.index, values)).is_err() {
+        let next = frames.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(frame) = next else { return };
+        let others = idle.fetch_sub(measurer.threads, Ordering::Relaxed) - measurer.threads;
+        let helpers = others.min(plan.per_frame.saturating_sub(measurer.threads));
+        let values = measurer.measure(&frame, helpers);
+        idle.fetch_add(measurer.threads, Ordering::Relaxed);
+        if done.send(values).is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vmafx_job::{BitDepth, PixelFormat};
+
+    use super::*;
+
+    fn plan(threads: u32, clips: usize, width: u32, height: u32) -> ThreadPlan {
+        let format = PictureFormat { width, height, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
+        ThreadPlan::new(threads, clips, format)
+    }
+
+    #[test]
+    fn all_threads_are_used_for_any_number_of_clips() {
+        for (threads, clips, shares) in [
+            (1, 1, vec![1]),
+            (4, 1, vec![1, 1, 1, 1]),
+            (2, 5, vec![2]),
+            (3, 2, vec![2, 1]),
+            (8, 5, vec![4, 4]),
+            (16, 5, vec![4, 4, 4, 4]),
+            (1, 40, vec![1]),
+        ] {
+            let plan = plan(threads, clips, 1920, 1080);
+            assert_eq!(plan.shares().collect::<Vec<_>>(), shares, "{threads} {clips}");
+        }
+    }
+
+    #[test]
+    fn threads_share_no_frame_that_is_small() {
+        assert_eq!(plan(4, 5, 320, 180).shares().collect::<Vec<_>>(), [1, 1, 1, 1]);
+        let per_frame = [(640, 480), (1920, 1080), (3840, 2160)].map(|(width, height)| {
+            let ThreadPlan { per_frame, .. } = plan(64, 1, width, height);
+            per_frame
+        });
+        assert_eq!(per_frame, [1, 3, 15]);
     }
 }

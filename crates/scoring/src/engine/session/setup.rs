@@ -98,8 +98,8 @@ impl SessionSetup<'_> {
             return Ok((None, None));
         };
         let failed = |source| EngineError::NativeSetup { format: self.format, source };
-        let of_pairs =
-            NativeExtractors::take_from(required, self.format, self.threads, set).map_err(failed)?;
+        let of_pairs = NativeExtractors::take_from(required, self.format, self.threads, self.clips, set)
+            .map_err(failed)?;
         let motion = required.take(|extractor| extractor.kind() == ExtractorKind::Motion);
         if motion.is_empty() {
             return Ok((of_pairs, None));

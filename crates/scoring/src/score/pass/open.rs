@@ -152,9 +152,13 @@ impl Pass<'_> {
         Ok(source)
     }
 
+    /// Besides decoded clips, those are read in threads that have fewer frames than there are threads: then no thread has a frame
+    /// to measure before all clips are read.
     fn read_mode(&self, clip: ProbedClip<'_>) -> ReadMode {
         let decoded = !input::reads_without_ffmpeg(clip.probe, self.format);
-        if decoded || self.request.measuring_threads() > MAX_THREADS_ON_DEMAND {
+        let threads = self.request.measuring_threads();
+        let is_short = clip.probe.frames.is_some_and(|frames| frames < threads.into());
+        if decoded || is_short || threads > MAX_THREADS_ON_DEMAND {
             ReadMode::Ahead
         } else {
             ReadMode::OnDemand
@@ -171,8 +175,20 @@ impl Pass<'_> {
         let held = session.held_pictures();
         let ahead =
             |clip: &ProbedClip<'_>| if self.read_mode(*clip) == ReadMode::Ahead { HELD_AHEAD } else { 0 };
-        let reference = BEING_FED + held.reference + ahead(&self.reference);
-        let distorted = BEING_FED + held.distorted + self.distorted.iter().map(ahead).sum::<u32>();
+        let frames = |clip: &ProbedClip<'_>| clip.probe.frames.and_then(|frames| u32::try_from(frames).ok());
+        let of_distorted = self.distorted.iter().try_fold(0, |sum: u32, clip| sum.checked_add(frames(clip)?));
+        // Pictures that are measured are returned, so a feed that has no more than its frames waits at worst. Feeds of several
+        // clips need theirs, because one that is ahead returns none before the others have read theirs.
+        let reference = BEING_FED
+            + held.reference.kept
+            + (ahead(&self.reference) + held.reference.measured)
+                .min(frames(&self.reference).unwrap_or(u32::MAX));
+        let ahead: u32 = self.distorted.iter().map(ahead).sum();
+        let (shared, own) = if self.distorted.len() > 1 { (ahead, 0) } else { (0, ahead) };
+        let distorted = BEING_FED
+            + held.distorted.kept
+            + shared
+            + (own + held.distorted.measured).min(of_distorted.unwrap_or(u32::MAX));
         let pool = |count: u32| {
             PicturePool::new(self.format, count)
                 .map_err(|source| ScoreError::Memory { format: self.format, source })
