@@ -20,8 +20,8 @@ run: ## Start everything on this machine and score a clip (KEEP=1 stays up, KEEP
 	@scripts/prebuild
 	@$(XTASK) run $(if $(KEEP),--keep=$(KEEP))
 
-test: setup ## Run every test against a real Kubernetes control plane
-	@$(XTASK) test
+test: setup ## Run every test against a real Kubernetes control plane (ONLY=name for a long one that it leaves out)
+	@$(XTASK) test $(if $(ONLY),--only $(ONLY))
 
 lint: $(DENY) ## Check formatting, clippy, generated files, API evolution, the Containerfile, licences and sources
 	cargo fmt --all --check

@@ -33,6 +33,9 @@ enum Command {
     },
     /// Run every test, on one shared Kubernetes control plane.
     Test {
+        /// Run only this test, which a whole run leaves out.
+        #[arg(long, conflicts_with = "extra")]
+        only: Option<test::NamedTest>,
         /// Arguments for `cargo test`, after `--`.
         #[arg(last = true)]
         extra: Vec<String>,
@@ -75,7 +78,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Run { keep } => run::run(keep.unwrap_or_else(run::is_interactive)),
-        Command::Test { extra } => test::run(&extra),
+        Command::Test { only: Some(named), .. } => named.run(),
+        Command::Test { only: None, extra } => test::run(&extra),
         Command::E2e(arguments) => e2e::run(&arguments),
         Command::Cluster(arguments) => cluster::run(&arguments),
         Command::Images(arguments) => images::run(&arguments),

@@ -1,8 +1,9 @@
-//! `make test`: all tests of the workspace, with one shared Kubernetes control plane.
+//! `make test`: all tests of the workspace, with one shared Kubernetes control plane, or one that runs by its name only.
 
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
+use clap::ValueEnum;
 use vmafx_testkit::kube::{ControlPlane, ControlPlaneOptions, KUBECONFIG_VARIABLE};
 
 use crate::{tools, workspace};
@@ -28,6 +29,47 @@ pub(crate) fn run(extra: &[String]) -> Result<()> {
     }
     drop(plane);
     outcome
+}
+
+/// Tests that `make test` leaves out. `docs/releasing.md` says when they run.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NamedTest {
+    /// Compare our kernels with libvmaf on random clips, for an hour.
+    Differential,
+    /// Run the tests of the kernels with `AddressSanitizer`.
+    MemorySafety,
+    /// Print what a node pays for the check of its kernels.
+    CheckCost,
+}
+
+impl NamedTest {
+    pub(crate) fn run(self) -> Result<()> {
+        match self {
+            Self::Differential => {
+                run_ignored(&["--test", "scoring", "random_clips_have_the_bits"], &["--nocapture"], &[])
+            }
+            Self::CheckCost => run_ignored(&["--lib", "what_the_checks_cost"], &["--nocapture"], &[]),
+            Self::MemorySafety => memory_safety(),
+        }
+    }
+}
+
+/// `AddressSanitizer` is an unstable option of the compiler, which the stable one has with its runtime library.
+fn memory_safety() -> Result<()> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    // Flags for the target only, so that build scripts and macros run without it. In a directory of its own, because the
+    // flags are part of every artifact.
+    let test = ["test", "--package", "vmafx-kernels", "--lib", "--locked"];
+    // Without that of ADM, which takes ten minutes and calls no kernel that the unit tests do not call with all sizes.
+    let targets = ["cambi", "hostile", "motion", "speed", "vif"].map(|name| ["--test", name]);
+    let place = ["--target", TARGET, "--target-dir", "target/address-sanitizer"];
+    let environment = [
+        ("RUSTC_BOOTSTRAP", "1"),
+        ("RUSTFLAGS", "-Zsanitizer=address"),
+        // Unoptimised tests would take a quarter of an hour. Overflow checks and debug assertions stay.
+        ("CARGO_PROFILE_DEV_OPT_LEVEL", "2"),
+    ];
+    cargo(&[&test[..], targets.as_flattened(), &place].concat(), &environment)
 }
 
 /// Test targets with tests that take a minute or more each. They are ignored by default.

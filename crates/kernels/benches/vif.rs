@@ -2,38 +2,39 @@
 //! in one run.
 #![allow(clippy::unwrap_used, clippy::print_stdout, dead_code, reason = "a program for developers")]
 
-#[path = "../tests/vif/content.rs"]
-mod content;
-#[path = "../tests/vif/libvmaf.rs"]
-mod libvmaf;
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 use std::time::Duration;
 
+use support::libvmaf::{Context, CpuMask, LibvmafPicture};
+use support::picture::{Content, Level, StoredPlane, distort};
 use vmafx_kernels::{InstructionSet, Sequential, Vif, VifConfig};
-
-use content::{Clip, Content, Level};
-use libvmaf::{Bytes, Extractor};
 
 const WIDTH: usize = 1920;
 const HEIGHT: usize = 1080;
 const ROUNDS: usize = 15;
 
 /// What libvmaf must not use, so that it uses as much as our instruction set.
-const CPU_MASKS: [(InstructionSet, u64); 2] = [(InstructionSet::Avx2, 48), (InstructionSet::Avx512, 0)];
+const CPU_MASKS: [(InstructionSet, CpuMask); 2] =
+    [(InstructionSet::Avx2, CpuMask::Avx512), (InstructionSet::Avx512, CpuMask::None)];
 
 fn main() {
     println!(
         "{:8} {:5} {:8} {:>10} {:>10} {:>7} {:>10} {:>7}",
         "content", "depth", "set", "libvmaf", "ours", "ratio", "of five", "ratio"
     );
-    for content in [Content::Natural, Content::Noise] {
+    for content in [Content::Natural, Content::Random] {
         compare::<u8>(content, 8);
         compare::<u16>(content, 10);
     }
 }
 
-fn compare<T: Level + Bytes>(content: Content, depth: u32) {
-    let clip = Clip::<T>::new(content, WIDTH, HEIGHT, depth);
+fn compare<T: Level>(content: Content, depth: u32) {
+    let reference = content.draw(WIDTH, HEIGHT, depth, 1);
+    let pair = [&reference, &distort(&reference, 0.9, 2, 1)];
+    let stored = pair.map(|picture| picture.planes[0].store::<T>(0));
+    let planes = stored.each_ref().map(StoredPlane::plane);
     for (set, cpu_mask) in CPU_MASKS.into_iter().filter(|(set, _)| set.is_available()) {
         let config = VifConfig {
             width: WIDTH,
@@ -44,22 +45,20 @@ fn compare<T: Level + Bytes>(content: Content, depth: u32) {
         };
         let mut vif = Vif::new(&config).unwrap();
         let (mut theirs, mut ours, mut of_five) = (Duration::MAX, Duration::MAX, Duration::MAX);
-        let clips = [(); 5].map(|()| Clip::<T>::new(content, WIDTH, HEIGHT, depth));
-        let distorted = clips.each_ref().map(Clip::distorted);
+        let renditions = [(); 5].map(|()| pair[1].planes[0].store::<T>(0));
+        let renditions = renditions.each_ref().map(StoredPlane::plane);
         for _ in 0..ROUNDS {
-            let mut extractor = Extractor::new("vif", &[], depth, cpu_mask);
+            let extractor = Context::new(cpu_mask, "vif", &[]);
             // The first pair of a context pays for its buffers.
-            for _ in 0..2 {
-                let pictures = (extractor.picture(&clip.reference()), extractor.picture(&clip.distorted()));
-                theirs = theirs.min(cpu_time(|| {
-                    extractor.measure(pictures.0, pictures.1);
-                }));
+            for index in 0..2 {
+                let pictures = pair.map(LibvmafPicture::new);
+                theirs = theirs.min(cpu_time(|| extractor.read(pictures, index)));
                 ours = ours.min(cpu_time(|| {
-                    vif.measure(&clip.reference(), &clip.distorted()).unwrap();
+                    vif.measure(&planes[0], &planes[1]).unwrap();
                 }));
             }
             of_five = of_five.min(cpu_time(|| {
-                vif.measure_all(&clip.reference(), &distorted, &mut Sequential).unwrap();
+                vif.measure_all(&planes[0], &renditions, &mut Sequential).unwrap();
             }));
         }
         let [theirs, ours, of_five] = [theirs, ours, of_five / 5].map(|time| time.as_secs_f64() * 1000.0);

@@ -5,18 +5,16 @@
 #![allow(unsafe_code, clippy::unwrap_used, clippy::type_complexity)]
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
-#[path = "../tests/luma/content.rs"]
-mod content;
-#[path = "../tests/luma/libvmaf.rs"]
-mod libvmaf;
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 use std::hint::black_box;
 
-use content::{Content, distort};
-use libvmaf::{Context, CpuMask, Luma, Picture};
+use support::libvmaf::{Context, CpuMask, LibvmafPicture};
+use support::picture::{Content, Level, Picture, StoredPlane, distort};
 use vmafx_kernels::{
     Adm, AdmConfig, AdmOptions, ContrastSensitivity, InstructionSet, MaskingOverflow, Motion, MotionConfig,
-    MotionOptions, Plane, PlaneSample,
+    MotionOptions,
 };
 
 const WIDTH: usize = 1920;
@@ -47,7 +45,7 @@ fn measured(mut round: impl FnMut()) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-fn theirs(mask: CpuMask, extractor: &str, options: &[(&str, &str)], clip: &[Luma; 3]) -> f64 {
+fn theirs(mask: CpuMask, extractor: &str, options: &[(&str, &str)], clip: &[Picture; 3]) -> f64 {
     let [reference, distorted, next] = clip;
     let context = Context::new(mask, extractor, options);
     let mut index = 0;
@@ -55,9 +53,9 @@ fn theirs(mask: CpuMask, extractor: &str, options: &[(&str, &str)], clip: &[Luma
         let mut time = 0.0;
         for _ in 0..FRAMES {
             let first = if index % 2 == 0 { reference } else { next };
-            let pictures = [Picture::new(first), Picture::new(distorted)];
+            let pictures = [first, distorted].map(LibvmafPicture::new);
             let start = cpu_ms();
-            context.read_filled(pictures, index);
+            context.read(pictures, index);
             time += cpu_ms() - start;
             index += 1;
         }
@@ -66,12 +64,12 @@ fn theirs(mask: CpuMask, extractor: &str, options: &[(&str, &str)], clip: &[Luma
     rounds.fold(f64::INFINITY, f64::min)
 }
 
-fn our_adm<T: PlaneSample>(set: InstructionSet, options: AdmOptions, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
+fn our_adm<T: Level>(set: InstructionSet, options: AdmOptions, depth: u32, clip: &[Picture; 3]) -> f64 {
     let overflow = MaskingOverflow::of_libvmaf();
     let config = AdmConfig { width: WIDTH, height: HEIGHT, depth, options, overflow, instruction_set: set };
     let mut adm = Adm::new(&config).unwrap();
-    let [reference, distorted, _] =
-        clip.each_ref().map(|samples| Plane::new(samples, WIDTH, WIDTH, HEIGHT).unwrap());
+    let stored = clip.each_ref().map(|picture| picture.planes[0].store::<T>(0));
+    let [reference, distorted, _] = stored.each_ref().map(StoredPlane::plane);
     measured(|| {
         for _ in 0..FRAMES {
             black_box(adm.measure(&reference, &distorted).unwrap());
@@ -79,7 +77,7 @@ fn our_adm<T: PlaneSample>(set: InstructionSet, options: AdmOptions, depth: u32,
     })
 }
 
-fn our_motion<T: PlaneSample>(set: InstructionSet, depth: u32, clip: &[Vec<T>; 3]) -> f64 {
+fn our_motion<T: Level>(set: InstructionSet, depth: u32, clip: &[Picture; 3]) -> f64 {
     let config = MotionConfig {
         width: WIDTH,
         height: HEIGHT,
@@ -88,8 +86,8 @@ fn our_motion<T: PlaneSample>(set: InstructionSet, depth: u32, clip: &[Vec<T>; 3
         instruction_set: set,
     };
     let mut motion = Motion::new(&config).unwrap();
-    let [reference, _, next] =
-        clip.each_ref().map(|samples| Plane::new(samples, WIDTH, WIDTH, HEIGHT).unwrap());
+    let stored = clip.each_ref().map(|picture| picture.planes[0].store::<T>(0));
+    let [reference, _, next] = stored.each_ref().map(StoredPlane::plane);
     measured(|| {
         for index in 0..FRAMES {
             black_box(motion.push(if index % 2 == 0 { &reference } else { &next }).unwrap());
@@ -107,7 +105,7 @@ fn main() {
     );
     let only: Vec<String> = std::env::args().skip(1).collect();
     for depth in [8, 10] {
-        for content in [Content::Noise, Content::Photo] {
+        for content in [Content::Noise, Content::Natural] {
             let reference = content.draw(WIDTH, HEIGHT, depth, 1);
             let distorted = distort(&reference, 0.98, 2, 2);
             let next = distort(&reference, 1.0, 3, 4);
@@ -116,7 +114,7 @@ fn main() {
     }
 }
 
-fn report(depth: u32, content: Content, clip: &[Luma; 3], only: &[String]) {
+fn report(depth: u32, content: Content, clip: &[Picture; 3], only: &[String]) {
     let aim = AdmOptions {
         enhancement_gain_limit: 1,
         dlm_weight: 0.7,
@@ -142,9 +140,6 @@ fn report(depth: u32, content: Content, clip: &[Luma; 3], only: &[String]) {
         ),
         ("motion", "motion", &[], None),
     ];
-    let words = clip.each_ref().map(|luma| luma.samples.clone());
-    let bytes =
-        words.each_ref().map(|samples| samples.iter().map(|&sample| sample as u8).collect::<Vec<_>>());
     for (name, extractor, options, adm) in cases {
         if !only.is_empty() && !only.iter().any(|part| name.contains(part.as_str())) {
             continue;
@@ -159,10 +154,10 @@ fn report(depth: u32, content: Content, clip: &[Luma; 3], only: &[String]) {
             avx2 = avx2.min(theirs(CpuMask::Avx512, extractor, options, clip));
             for (ours, set) in ours.iter_mut().zip(sets) {
                 *ours = ours.min(match (adm, depth) {
-                    (Some(options), 8) => our_adm(set, options, depth, &bytes),
-                    (Some(options), _) => our_adm(set, options, depth, &words),
-                    (None, 8) => our_motion(set, depth, &bytes),
-                    (None, _) => our_motion(set, depth, &words),
+                    (Some(options), 8) => our_adm::<u8>(set, options, depth, clip),
+                    (Some(options), _) => our_adm::<u16>(set, options, depth, clip),
+                    (None, 8) => our_motion::<u8>(set, depth, clip),
+                    (None, _) => our_motion::<u16>(set, depth, clip),
                 });
             }
         }

@@ -12,17 +12,17 @@ mod support;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use support::libvmaf::{Context, Limit};
-use support::picture::{Content, Picture, Subsampling};
+use support::libvmaf::{Context, CpuMask, LibvmafPicture};
+use support::picture::{Chroma, Content, Picture, StoredPlane};
 use vmafx_kernels::{
-    Cambi, CambiConfig, CambiOptions, InstructionSet, Plane, Prescale, PrescaleMethod, Speed, SpeedConfig,
+    Cambi, CambiConfig, CambiOptions, InstructionSet, Prescale, PrescaleMethod, Speed, SpeedConfig,
     SpeedOptions, SummationOrder,
 };
 
 const WIDTH: usize = 1920;
 const HEIGHT: usize = 1080;
 const ROUNDS: usize = 8;
-const PICTURES: u32 = 3;
+const PICTURES: usize = 3;
 
 const CAMBI_OPTIONS: [(&str, &str); 3] =
     [("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06"), ("cambi_max_val", "17")];
@@ -39,8 +39,8 @@ fn main() {
         "content", "feature", "libvmaf best", "libvmaf avx2", "ours", "ratios"
     );
     for content in [Content::Natural, Content::Random, Content::Noise, Content::Bands, Content::Stripes] {
-        let reference = content.picture(WIDTH, HEIGHT, 8, Subsampling::Both, 1);
-        let distorted = content.picture(WIDTH, HEIGHT, 8, Subsampling::Both, 2);
+        let reference = content.picture(WIDTH, HEIGHT, 8, Chroma::Both, 1);
+        let distorted = content.picture(WIDTH, HEIGHT, 8, Chroma::Both, 2);
         let cambi = ("cambi", Theirs { name: "cambi", options: &CAMBI_OPTIONS });
         let speed = ("speed", Theirs { name: "speed_chroma", options: &SPEED_OPTIONS });
         for (name, options) in [cambi, speed] {
@@ -69,21 +69,22 @@ fn report(
     let mut times = [f64::MAX; 4];
     // All take turns, so that what else the machine does meets all alike.
     for _ in 0..ROUNDS {
-        let runs = [(Some(extractor), Limit::None), (Some(extractor), Limit::Avx2), (None, Limit::None)];
-        for (least, (extractor, limit)) in times.iter_mut().zip(runs) {
-            let mut run = match extractor {
-                Some(extractor) => Context::new(extractor.name, extractor.options, limit),
-                None => Context::without_extractor(limit),
+        let runs =
+            [(Some(extractor), CpuMask::None), (Some(extractor), CpuMask::Avx512), (None, CpuMask::None)];
+        for (least, (extractor, mask)) in times.iter_mut().zip(runs) {
+            let run = match extractor {
+                Some(extractor) => Context::new(mask, extractor.name, extractor.options),
+                None => Context::without_extractor(mask),
             };
             for index in 0..PICTURES {
-                let pictures = Context::allocate(reference, distorted);
-                let time = cpu_milliseconds(|| run.read_allocated(pictures, index));
+                let pictures = [reference, distorted].map(LibvmafPicture::new);
+                let time = cpu_milliseconds(|| run.read(pictures, index));
                 // The first picture initializes the extractor.
                 if index > 0 {
                     *least = least.min(time);
                 }
             }
-            run.finish();
+            run.flush();
         }
         for _ in 1..PICTURES {
             times[3] = times[3].min(cpu_milliseconds(&mut ours));
@@ -110,9 +111,9 @@ fn cambi(picture: &Picture, instruction_set: InstructionSet) -> Box<dyn FnMut()>
     let options = CambiOptions::of_v1_models();
     let config = CambiConfig { width: WIDTH, height: HEIGHT, depth: 8, options, instruction_set };
     let mut cambi = Cambi::new(&config).unwrap();
-    let luma = picture.planes[0].bytes();
+    let luma = picture.planes[0].store::<u8>(0);
     Box::new(move || {
-        std::hint::black_box(cambi.measure(&Plane::new(&luma, WIDTH, WIDTH, HEIGHT).unwrap()).unwrap());
+        std::hint::black_box(cambi.measure(&luma.plane()).unwrap());
     })
 }
 
@@ -128,11 +129,10 @@ fn speed(reference: &Picture, distorted: &Picture, instruction_set: InstructionS
         instruction_set,
     };
     let mut speed = Speed::new(&config).unwrap();
-    let bytes = [reference, distorted].map(|picture| [1, 2].map(|plane| picture.planes[plane].bytes()));
+    let stored =
+        [reference, distorted].map(|picture| [1, 2].map(|plane| picture.planes[plane].store::<u8>(0)));
     Box::new(move || {
-        let planes = bytes
-            .each_ref()
-            .map(|bytes| bytes.each_ref().map(|bytes| Plane::new(bytes, width, width, height).unwrap()));
+        let planes = stored.each_ref().map(|planes| planes.each_ref().map(StoredPlane::plane));
         std::hint::black_box(speed.measure(planes[0].each_ref(), planes[1].each_ref()).unwrap());
     })
 }

@@ -2,16 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "luma/content.rs"]
-mod content;
-#[path = "luma/libvmaf.rs"]
-mod libvmaf;
+mod support;
 
-use content::{Content, Random, distort};
-use libvmaf::{CpuMask, Luma};
 use rstest::rstest;
+use support::libvmaf::{self, CpuMask};
+use support::picture::{Chroma, Content, Level, Picture, Random, TestPlane, distort};
 use vmafx_kernels::{
-    Adm, AdmConfig, AdmOptions, AdmScores, ContrastSensitivity, InstructionSet, MaskingOverflow, Plane,
+    Adm, AdmConfig, AdmOptions, AdmScores, ContrastSensitivity, InstructionSet, MaskingOverflow,
 };
 
 fn classic() -> AdmOptions {
@@ -107,28 +104,22 @@ fn overflow(mask: CpuMask) -> MaskingOverflow {
     }
 }
 
-fn measure(
+fn measure<T: Level>(
     set: InstructionSet,
     overflow: MaskingOverflow,
     options: AdmOptions,
-    reference: &Luma,
-    distorted: &Luma,
+    reference: &Picture,
+    distorted: &Picture,
 ) -> AdmScores {
-    let Luma { width, height, depth, .. } = *reference;
+    let (width, height, depth) = reference.geometry();
     let config = AdmConfig { width, height, depth, options, overflow, instruction_set: set };
-    let mut adm = Adm::new(&config).unwrap();
-    let plane = |samples| Plane::new(samples, width, width, height).unwrap();
-    if depth == 8 {
-        let bytes = |luma: &Luma| luma.samples.iter().map(|&s| u8::try_from(s).unwrap()).collect::<Vec<_>>();
-        let (reference, distorted) = (bytes(reference), bytes(distorted));
-        let plane = |samples| Plane::new(samples, width, width, height).unwrap();
-        return adm.measure(&plane(&reference), &plane(&distorted)).unwrap();
-    }
-    adm.measure(&plane(&reference.samples), &plane(&distorted.samples)).unwrap()
+    let [reference, distorted] = [reference, distorted].map(|picture| picture.planes[0].store::<T>(0));
+    Adm::new(&config).unwrap().measure(&reference.plane(), &distorted.plane()).unwrap()
 }
 
 /// The bits of libvmaf limited by a mask, against the kernels of all instruction sets.
-fn check(mask: CpuMask, options: &AdmOptions, reference: &Luma, distorted: &Luma, what: &str) {
+fn check(mask: CpuMask, options: &AdmOptions, reference: &Picture, distorted: &Picture, what: &str) {
+    let measure = if reference.depth == 8 { measure::<u8> } else { measure::<u16> };
     let measure = |set| values(&measure(set, overflow(mask), *options, reference, distorted));
     let specified = measure(InstructionSet::Scalar);
     let (libvmaf_options, suffix) = for_libvmaf(options);
@@ -143,7 +134,7 @@ fn check(mask: CpuMask, options: &AdmOptions, reference: &Luma, distorted: &Luma
             .filter(|((_, ours), theirs)| ours.to_bits() != theirs.to_bits())
             .map(|((name, ours), theirs)| format!("{name}: {ours} instead of {theirs}"))
             .collect();
-        let size = (reference.width, reference.height, reference.depth);
+        let size = reference.geometry();
         assert!(differences.is_empty(), "{set}, {mask:?}, {what}, {size:?}, {options:?}: {differences:#?}");
     }
 }
@@ -152,7 +143,7 @@ const SIZES: [(usize, usize); 9] =
     [(33, 33), (34, 47), (48, 35), (64, 64), (97, 61), (131, 100), (176, 144), (255, 33), (320, 180)];
 
 /// Contrast and noise of distortions.
-const DISTORTIONS: [(f64, u64); 5] = [(1.0, 0), (0.8, 3), (1.3, 2), (1.02, 0), (-1.0, 10)];
+const DISTORTIONS: [(f64, u32); 5] = [(1.0, 0), (0.8, 3), (1.3, 2), (1.02, 0), (-1.0, 10)];
 
 #[rstest]
 fn all_content_gives_the_bits_of_the_c_code(#[values(8, 10, 12, 16)] depth: u32) {
@@ -190,15 +181,6 @@ fn all_content_gives_the_bits_of_vector_code(
     }
 }
 
-/// Content whose neighbouring samples are black and white: shares of masking exceed 16 bits.
-fn full_contrast() -> impl Iterator<Item = Content> {
-    let tiles = (1..=4).flat_map(|period| {
-        [(period, period), (period, usize::MAX), (usize::MAX, period), (period, 2 * period)]
-            .map(|(width, height)| Content::Tiles { width, height })
-    });
-    [Content::Extremes, Content::Text].into_iter().chain(tiles)
-}
-
 /// With all numbers of columns that libvmaf's vector code leaves to its C code.
 fn full_contrast_sizes() -> impl Iterator<Item = (usize, usize)> {
     let widths = (33..200).step_by(7).chain(430..472);
@@ -213,7 +195,7 @@ fn shares_of_more_than_16_bits_are_those_of_each_instruction_set(
     // Nothing of this depends on the depth.
     let step = if depth == 8 { 1 } else { 5 };
     for (width, height) in full_contrast_sizes().step_by(step) {
-        for content in full_contrast() {
+        for content in Content::full_contrast() {
             let reference = content.draw(width, height, depth, 1);
             for (distorted, what) in [
                 (distort(&reference, -1.0, 0, 2), "negative"),
@@ -317,9 +299,9 @@ impl Choices {
     }
 
     /// A reference and a distorted picture, in blocks of different content.
-    fn pair(&mut self, width: usize, height: usize, depth: u32) -> [Luma; 2] {
-        let mut contents: Vec<_> = Content::ALL.into_iter().chain(full_contrast()).collect();
-        contents.extend((0..4).flat_map(|scale| [0, 1, 2].map(|band| Content::Wavelet { scale, band })));
+    fn pair(&mut self, width: usize, height: usize, depth: u32) -> [Picture; 2] {
+        let mut contents: Vec<_> = Content::ALL.into_iter().chain(Content::full_contrast()).collect();
+        contents.extend(Content::wavelets());
         let mut layer = || {
             let reference = {
                 let content = self.choice(&contents);
@@ -342,9 +324,10 @@ impl Choices {
         [0, 1].map(|image| {
             let samples = (0..width * height).map(|index| {
                 let (x, y) = (index % width, index / width);
-                layers[of_blocks[y / block * across + x / block]][image].samples[index]
+                layers[of_blocks[y / block * across + x / block]][image].planes[0].samples[index]
             });
-            Luma { width, height, depth, samples: samples.collect() }
+            let plane = TestPlane { width, height, samples: samples.collect() };
+            Picture { chroma: Chroma::None, depth, planes: vec![plane] }
         })
     }
 }

@@ -5,36 +5,31 @@
 mod support;
 
 use rstest::rstest;
-use support::libvmaf::{self, Limit};
-use support::picture::{Content, Picture, Subsampling};
-use vmafx_kernels::{Cambi, CambiConfig, CambiError, CambiOptions, Eotf, HalveFrom, InstructionSet, Plane};
+use support::libvmaf::{self, CpuMask};
+use support::picture::{Content, Level, Picture};
+use vmafx_kernels::{Cambi, CambiConfig, CambiError, CambiOptions, Eotf, HalveFrom, InstructionSet};
 
 const V1_OPTIONS: [(&str, &str); 3] =
     [("cambi_high_res_speedup", "1080"), ("cambi_vis_lum_threshold", "0.06"), ("cambi_max_val", "17")];
 const V1_NAME: &str = "cambi_hrs_1080_cmxv_17_vlt_0.06";
 const PLAIN_NAME: &str = "Cambi_feature_cambi_score";
 
-fn ours(picture: &Picture, options: CambiOptions, instruction_set: InstructionSet) -> f64 {
-    let luma = &picture.planes[0];
-    let (width, height, depth) = (luma.width, luma.height, picture.depth);
+fn ours<T: Level>(picture: &Picture, options: CambiOptions, instruction_set: InstructionSet) -> f64 {
+    let (width, height, depth) = picture.geometry();
     let config = CambiConfig { width, height, depth, options, instruction_set };
     let mut cambi = Cambi::new(&config).unwrap();
+    let luma = picture.planes[0].store::<T>(width % 5);
     // The second measurement finds buffers with the traces of the first.
-    let mut scores = Vec::new();
-    for _ in 0..2 {
-        scores.push(if depth > 8 {
-            cambi.measure(&luma.words()).unwrap()
-        } else {
-            cambi.measure(&Plane::new(&luma.bytes(), width, width, height).unwrap()).unwrap()
-        });
-    }
+    let scores = [(); 2].map(|()| cambi.measure(&luma.plane()).unwrap());
     assert_eq!(scores[0], scores[1]);
     scores[0].cambi
 }
 
 /// Compares our score with libvmaf's for each instruction set of this CPU.
 fn assert_equal(picture: &Picture, options: CambiOptions, theirs: &[(&str, &str)], name: &str) -> f64 {
-    let expected = libvmaf::scores("cambi", theirs, &[name], Limit::None, &[(picture, picture)])[0][0];
+    let names = [name.to_owned()];
+    let expected = libvmaf::features(CpuMask::None, "cambi", theirs, &[(picture, picture)], &names)[0][0];
+    let ours = if picture.depth == 8 { ours::<u8> } else { ours::<u16> };
     for set in InstructionSet::available() {
         let found = ours(picture, options, set);
         assert_eq!(found.to_bits(), expected.to_bits(), "{set}: {found} instead of {expected}");
@@ -48,7 +43,7 @@ fn every_content_scores_the_same(
     #[values((320, 180), (217, 61), (131, 301))] size: (usize, usize),
 ) {
     for content in Content::ALL {
-        let picture = content.picture(size.0, size.1, depth, Subsampling::Both, 1);
+        let picture = content.draw(size.0, size.1, depth, 1);
         assert_equal(&picture, CambiOptions::of_v1_models(), &V1_OPTIONS, V1_NAME);
         assert_equal(&picture, CambiOptions::default(), &[], PLAIN_NAME);
     }
@@ -56,8 +51,8 @@ fn every_content_scores_the_same(
 
 #[test]
 fn banded_content_has_a_score() {
-    for content in [Content::Bands, Content::Stripes, Content::Checkerboard] {
-        let picture = content.picture(320, 180, 8, Subsampling::Both, 0);
+    for content in [Content::Bands, Content::Stripes, Content::Cells] {
+        let picture = content.draw(320, 180, 8, 0);
         let score = assert_equal(&picture, CambiOptions::of_v1_models(), &V1_OPTIONS, V1_NAME);
         assert!(score > 0.1, "{content:?}: {score}");
     }
@@ -69,7 +64,7 @@ fn banded_content_has_a_score() {
 #[case(2560, 1440)]
 fn large_pictures_are_halved_first(#[case] width: usize, #[case] height: usize) {
     for content in [Content::Natural, Content::Bands] {
-        let picture = content.picture(width, height, 8, Subsampling::Both, 3);
+        let picture = content.draw(width, height, 8, 3);
         assert_equal(&picture, CambiOptions::of_v1_models(), &V1_OPTIONS, V1_NAME);
     }
 }
@@ -77,8 +72,8 @@ fn large_pictures_are_halved_first(#[case] width: usize, #[case] height: usize) 
 #[test]
 fn sums_that_depend_on_their_order_are_the_same() {
     // Stripes have a response of about 1 000 at most of two million pixels; those of noise are small, and pooled too.
-    let mut picture = Content::Stripes.picture(1920, 1080, 8, Subsampling::Both, 0);
-    let noise = Content::Noise.picture(1920, 1080, 8, Subsampling::Both, 0);
+    let mut picture = Content::Stripes.draw(1920, 1080, 8, 0);
+    let noise = Content::Noise.draw(1920, 1080, 8, 0);
     for (index, sample) in picture.planes[0].samples.iter_mut().enumerate() {
         if index % 1920 < 200 {
             *sample = noise.planes[0].samples[index];
@@ -107,7 +102,7 @@ fn every_option_scores_the_same(
 ) {
     for content in [Content::Natural, Content::Bands, Content::Stripes, Content::Noise] {
         for depth in [8, 10] {
-            let picture = content.picture(420, 250, depth, Subsampling::Both, 5);
+            let picture = content.draw(420, 250, depth, 5);
             assert_equal(&picture, options, theirs, name);
         }
     }
@@ -115,7 +110,7 @@ fn every_option_scores_the_same(
 
 #[test]
 fn a_sample_beyond_the_depth_is_an_error() {
-    let mut picture = Content::Natural.picture(300, 300, 10, Subsampling::Both, 5);
+    let mut picture = Content::Natural.draw(300, 300, 10, 5);
     picture.planes[0].samples[89_999] = 1024;
     let config = CambiConfig {
         width: 300,
@@ -126,7 +121,11 @@ fn a_sample_beyond_the_depth_is_an_error() {
     };
     for set in InstructionSet::available() {
         let mut cambi = Cambi::new(&CambiConfig { instruction_set: set, ..config }).unwrap();
-        assert_eq!(cambi.measure(&picture.planes[0].words()), Err(CambiError::Sample { depth: 10 }), "{set}");
+        assert_eq!(
+            cambi.measure(&picture.planes[0].store::<u16>(0).plane()),
+            Err(CambiError::Sample { depth: 10 }),
+            "{set}"
+        );
     }
 }
 

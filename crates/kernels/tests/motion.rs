@@ -2,28 +2,24 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "luma/content.rs"]
-mod content;
-#[path = "luma/libvmaf.rs"]
-mod libvmaf;
+mod support;
 
-use content::{Content, distort};
-use libvmaf::{CpuMask, Luma};
 use rstest::rstest;
-use vmafx_kernels::{InstructionSet, Motion, MotionConfig, MotionOptions, Plane};
+use support::libvmaf::{self, CpuMask};
+use support::picture::{Content, Level, Picture, distort};
+use vmafx_kernels::{InstructionSet, Motion, MotionConfig, MotionOptions};
 
-fn measure(set: InstructionSet, options: MotionOptions, frames: &[Luma], length: usize) -> Vec<[f64; 3]> {
-    let Luma { width, height, depth, .. } = frames[0];
+fn measure<T: Level>(
+    set: InstructionSet,
+    options: MotionOptions,
+    frames: &[Picture],
+    length: usize,
+) -> Vec<[f64; 3]> {
+    let (width, height, depth) = frames[0].geometry();
     let config = MotionConfig { width, height, depth, options, instruction_set: set };
     let mut motion = Motion::new(&config).unwrap();
     for frame in frames {
-        let samples = &frame.samples;
-        if depth == 8 {
-            let bytes: Vec<_> = samples.iter().map(|&sample| u8::try_from(sample).unwrap()).collect();
-            motion.push(&Plane::new(&bytes, width, width, height).unwrap()).unwrap();
-        } else {
-            motion.push(&Plane::new(samples, width, width, height).unwrap()).unwrap();
-        }
+        motion.push(&frame.planes[0].store::<T>(0).plane()).unwrap();
     }
     let scores = motion.series().scores(length);
     let sads = motion.series().sads();
@@ -35,7 +31,7 @@ fn check(
     options: &[(&str, &str)],
     suffix: &str,
     kernels: MotionOptions,
-    frames: &[Luma],
+    frames: &[Picture],
     length: usize,
 ) {
     let names = ["motion_sad", "motion2", "motion3"].map(|name| {
@@ -47,9 +43,10 @@ fn check(
     });
     let pairs: Vec<_> = frames[..length].iter().map(|frame| (frame, frame)).collect();
     let theirs = libvmaf::features(mask, "motion", options, &pairs, &names);
+    let measure = if frames[0].depth == 8 { measure::<u8> } else { measure::<u16> };
     for set in InstructionSet::available() {
         let ours = measure(set, kernels, frames, length);
-        let size = (frames[0].width, frames[0].height, frames[0].depth);
+        let size = frames[0].geometry();
         let bits = |value: f64| value.to_bits();
         for (index, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
             let equal =
@@ -61,7 +58,7 @@ fn check(
 }
 
 /// Frames of one kind of content, with small and large changes and a repeated one.
-fn clip(content: Content, width: usize, height: usize, depth: u32) -> Vec<Luma> {
+fn clip(content: Content, width: usize, height: usize, depth: u32) -> Vec<Picture> {
     let first = content.draw(width, height, depth, 1);
     let second = distort(&first, 0.97, 2, 3);
     let third = content.draw(width, height, depth, 9);

@@ -5,11 +5,11 @@
 mod support;
 
 use rstest::rstest;
-use support::libvmaf::{self, Limit};
-use support::picture::{Content, Picture, Subsampling, TestPlane};
+use support::libvmaf::{self, CpuMask};
+use support::picture::{Chroma, Content, Level, Picture, StoredPlane, TestPlane};
 use vmafx_kernels::{
-    InstructionSet, Plane, Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions,
-    SummationOrder, VarianceWeighting,
+    InstructionSet, Prescale, PrescaleMethod, Speed, SpeedConfig, SpeedError, SpeedOptions, SummationOrder,
+    VarianceWeighting,
 };
 
 const UNSCALED: Prescale = Prescale { factor: 1.0, method: PrescaleMethod::Nearest };
@@ -23,7 +23,7 @@ const V1_OPTIONS: [(&str, &str); 4] = [
 ];
 const V1_SUFFIX: &str = "mxv_45_nnf_0.1_snn_0.19_wvm_5";
 
-fn ours(
+fn ours<T: Level>(
     reference: &Picture,
     distorted: &Picture,
     options: SpeedOptions,
@@ -33,22 +33,11 @@ fn ours(
     let TestPlane { width, height, .. } = reference.planes[1];
     let config = SpeedConfig { width, height, depth: reference.depth, options, order, instruction_set };
     let mut speed = Speed::new(&config).unwrap();
+    let stored =
+        [reference, distorted].map(|picture| [1, 2].map(|plane| picture.planes[plane].store::<T>(width % 5)));
+    let [reference, distorted] = stored.each_ref().map(|planes| planes.each_ref().map(StoredPlane::plane));
     // The second measurement finds buffers with the traces of the first.
-    let mut scores = Vec::new();
-    for _ in 0..2 {
-        scores.push(if reference.depth > 8 {
-            let planes =
-                [reference, distorted].map(|picture| [1, 2].map(|plane| picture.planes[plane].words()));
-            speed.measure(planes[0].each_ref(), planes[1].each_ref()).unwrap()
-        } else {
-            let bytes =
-                [reference, distorted].map(|picture| [1, 2].map(|plane| picture.planes[plane].bytes()));
-            let planes = bytes
-                .each_ref()
-                .map(|bytes| bytes.each_ref().map(|bytes| Plane::new(bytes, width, width, height).unwrap()));
-            speed.measure(planes[0].each_ref(), planes[1].each_ref()).unwrap()
-        });
-    }
+    let scores = [(); 2].map(|()| speed.measure(reference.each_ref(), distorted.each_ref()).unwrap());
     assert_eq!(scores[0], scores[1]);
     [scores[0].u, scores[0].v, scores[0].uv]
 }
@@ -68,18 +57,18 @@ fn assert_equal(
             format!("speed_chroma_{plane}_{suffix}")
         }
     });
+    let ours = if reference.depth == 8 { ours::<u8> } else { ours::<u16> };
     let mut last = [0.0; 3];
     let sets = [
-        (InstructionSet::Scalar, Limit::Scalar, SummationOrder::Sequential),
-        (InstructionSet::Avx2, Limit::Avx2, SummationOrder::Avx2),
-        (InstructionSet::Avx512, Limit::None, SummationOrder::Avx512),
+        (InstructionSet::Scalar, CpuMask::All, SummationOrder::Sequential),
+        (InstructionSet::Avx2, CpuMask::Avx512, SummationOrder::Avx2),
+        (InstructionSet::Avx512, CpuMask::None, SummationOrder::Avx512),
     ];
-    for (set, limit, order) in sets {
+    for (set, mask, order) in sets {
         if !set.is_available() {
             continue;
         }
-        let names = names.each_ref().map(String::as_str);
-        let expected = libvmaf::scores("speed_chroma", theirs, &names, limit, &[(reference, distorted)]);
+        let expected = libvmaf::features(mask, "speed_chroma", theirs, &[(reference, distorted)], &names);
         for set in InstructionSet::available() {
             last = ours(reference, distorted, options, order, set);
             let bits = |scores: &[f64]| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>();
@@ -93,19 +82,19 @@ fn assert_equal(
 fn every_content_scores_the_same(
     #[values(8, 10, 12, 16)] depth: u32,
     #[values(
-        (480, 270, Subsampling::Both),
-        (321, 183, Subsampling::Both),
-        (333, 161, Subsampling::Horizontal),
-        (201, 301, Subsampling::None),
-        (801, 603, Subsampling::Both)
+        (480, 270, Chroma::Both),
+        (321, 183, Chroma::Both),
+        (333, 161, Chroma::Horizontal),
+        (201, 301, Chroma::Full),
+        (801, 603, Chroma::Both)
     )]
-    size: (usize, usize, Subsampling),
+    size: (usize, usize, Chroma),
 ) {
-    let (width, height, subsampling) = size;
-    let natural = Content::Natural.picture(width, height, depth, subsampling, 2);
+    let (width, height, chroma) = size;
+    let natural = Content::Natural.picture(width, height, depth, chroma, 2);
     for content in Content::ALL {
-        let reference = content.picture(width, height, depth, subsampling, 1);
-        let distorted = content.picture(width, height, depth, subsampling, 2);
+        let reference = content.picture(width, height, depth, chroma, 1);
+        let distorted = content.picture(width, height, depth, chroma, 2);
         let v1 = SpeedOptions::of_v1_models(UNSCALED);
         assert_equal(&reference, &distorted, v1, &V1_OPTIONS, V1_SUFFIX);
         assert_equal(&reference, &natural, SpeedOptions::default(), &[], "");
@@ -114,8 +103,8 @@ fn every_content_scores_the_same(
 
 #[test]
 fn different_pictures_have_a_score() {
-    let reference = Content::Natural.picture(640, 360, 8, Subsampling::Both, 1);
-    let distorted = Content::Natural.picture(640, 360, 8, Subsampling::Both, 7);
+    let reference = Content::Natural.picture(640, 360, 8, Chroma::Both, 1);
+    let distorted = Content::Natural.picture(640, 360, 8, Chroma::Both, 7);
     let v1 = SpeedOptions::of_v1_models(UNSCALED);
     let scores = assert_equal(&reference, &distorted, v1, &V1_OPTIONS, V1_SUFFIX);
     assert!(scores.iter().all(|score| (0.01..45.0).contains(score)), "{scores:?}");
@@ -147,8 +136,8 @@ fn every_scale_of_the_models_scores_the_same(
     };
     for (width, height) in [(640, 360), (1920, 1080), (487, 393)] {
         for depth in [8, 10] {
-            let reference = Content::Natural.picture(width, height, depth, Subsampling::Both, 1);
-            let distorted = Content::Noise.picture(width, height, depth, Subsampling::Both, 1);
+            let reference = Content::Natural.picture(width, height, depth, Chroma::Both, 1);
+            let distorted = Content::Noise.picture(width, height, depth, Chroma::Both, 1);
             let options = SpeedOptions::of_v1_models(Prescale { factor, method });
             assert_equal(&reference, &distorted, options, &theirs, &suffix);
         }
@@ -157,8 +146,8 @@ fn every_scale_of_the_models_scores_the_same(
 
 #[test]
 fn every_weighting_scores_the_same() {
-    let reference = Content::Natural.picture(640, 360, 8, Subsampling::Both, 1);
-    let distorted = Content::Natural.picture(640, 360, 8, Subsampling::Both, 2);
+    let reference = Content::Natural.picture(640, 360, 8, Chroma::Both, 1);
+    let distorted = Content::Natural.picture(640, 360, 8, Chroma::Both, 2);
     for (number, weighting) in VarianceWeighting::ALL.into_iter().enumerate() {
         let number = number.to_string();
         let options = SpeedOptions { weighting, ..SpeedOptions::default() };
@@ -170,9 +159,9 @@ fn every_weighting_scores_the_same() {
 
 #[test]
 fn a_flat_plane_takes_the_score_of_the_other() {
-    let flat = Content::Flat.picture(640, 360, 8, Subsampling::Both, 1);
-    let mut reference = Content::Natural.picture(640, 360, 8, Subsampling::Both, 1);
-    let mut distorted = Content::Random.picture(640, 360, 8, Subsampling::Both, 2);
+    let flat = Content::Flat.picture(640, 360, 8, Chroma::Both, 1);
+    let mut reference = Content::Natural.picture(640, 360, 8, Chroma::Both, 1);
+    let mut distorted = Content::Random.picture(640, 360, 8, Chroma::Both, 2);
     let v1 = SpeedOptions::of_v1_models(UNSCALED);
     for plane in [1, 2] {
         let (saved, other_saved) = (reference.planes.clone(), distorted.planes.clone());

@@ -1,162 +1,167 @@
-//! libvmaf's scores of pictures, through its C API.
+//! libvmaf's features of pictures, through its C API.
 
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "libvmaf is called through its C API")]
 
 use std::ffi::CString;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use vmaf_head_sys as sys;
 
-use super::picture::{Picture, Subsampling};
+use super::picture::{Chroma, Picture};
 
-/// The instruction sets that libvmaf may use.
+/// libvmaf's bits for the CPU features that it must not use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Limit {
+pub(crate) enum CpuMask {
+    /// Uses the best instruction set.
     None,
-    Avx2,
-    Scalar,
+    /// Uses at most AVX2.
+    Avx512,
+    /// Uses C only.
+    All,
 }
 
-impl Limit {
-    fn cpumask(self) -> u64 {
+impl CpuMask {
+    fn bits(self) -> u64 {
         match self {
             Self::None => 0,
-            Self::Avx2 => 16 | 32,
-            Self::Scalar => 0xff,
+            Self::Avx512 => 48,
+            Self::All => u64::MAX,
         }
     }
 }
 
-/// libvmaf keeps its mask of instruction sets in a variable of the process.
-static MASK: Mutex<()> = Mutex::new(());
+/// libvmaf keeps its mask in a variable of the process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The scores of an extractor for pairs of pictures: for each pair one per name.
-pub(crate) fn scores(
+/// The named features of an extractor with these options: for each pair one per name.
+pub(crate) fn features(
+    mask: CpuMask,
     extractor: &str,
     options: &[(&str, &str)],
-    names: &[&str],
-    limit: Limit,
     pairs: &[(&Picture, &Picture)],
+    names: &[String],
 ) -> Vec<Vec<f64>> {
-    let mut context = Context::new(extractor, options, limit);
-    for (index, (reference, distorted)) in pairs.iter().enumerate() {
-        context.read(reference, distorted, index.try_into().unwrap());
+    let context = Context::new(mask, extractor, options);
+    for (index, &(reference, distorted)) in pairs.iter().enumerate() {
+        context.read([reference, distorted].map(LibvmafPicture::new), index);
     }
-    context.finish();
-    let indices = 0..u32::try_from(pairs.len()).unwrap();
-    indices.map(|index| names.iter().map(|name| context.score(name, index)).collect()).collect()
+    context.flush();
+    (0..pairs.len()).map(|index| names.iter().map(|name| context.feature(name, index)).collect()).collect()
 }
 
+/// At most one extractor in a context of its own. Another one waits until this is dropped.
 pub(crate) struct Context {
     context: *mut sys::VmafContext,
-    _mask: std::sync::MutexGuard<'static, ()>,
+    _mask: MutexGuard<'static, ()>,
 }
 
 impl Context {
-    pub(crate) fn new(extractor: &str, options: &[(&str, &str)], limit: Limit) -> Self {
-        let context = Self::without_extractor(limit);
+    pub(crate) fn new(mask: CpuMask, extractor: &str, options: &[(&str, &str)]) -> Self {
+        let context = Self::without_extractor(mask);
         let mut dictionary = ptr::null_mut();
         for (name, value) in options {
-            let (name, value) = (CString::new(*name).unwrap(), CString::new(*value).unwrap());
-            // SAFETY: both strings end with 0 and are copied by libvmaf; the dictionary is created by the first call.
-            let result = unsafe {
+            let [name, value] = [name, value].map(|text| CString::new(*text).unwrap());
+            // SAFETY: all pointers are valid for the call, which copies the strings and creates the dictionary.
+            let code = unsafe {
                 sys::vmaf_feature_dictionary_set(&raw mut dictionary, name.as_ptr(), value.as_ptr())
             };
-            assert_eq!(result, 0);
+            assert_eq!(code, 0);
         }
         let name = CString::new(extractor).unwrap();
-        // SAFETY: the context is open, the name ends with 0, and libvmaf takes the dictionary over.
-        let result = unsafe { sys::vmaf_use_feature(context.context, name.as_ptr(), dictionary) };
-        assert_eq!(result, 0, "{extractor}");
+        // SAFETY: the name is valid for the call, and libvmaf takes ownership of the dictionary.
+        let code = unsafe { sys::vmaf_use_feature(context.context, name.as_ptr(), dictionary) };
+        assert_eq!(code, 0, "{extractor}");
         context
     }
 
     /// A context that reads pictures and computes nothing.
-    pub(crate) fn without_extractor(limit: Limit) -> Self {
-        let guard = MASK.lock().unwrap_or_else(PoisonError::into_inner);
-        let configuration = sys::VmafConfiguration {
+    pub(crate) fn without_extractor(mask: CpuMask) -> Self {
+        let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let config = sys::VmafConfiguration {
             log_level: sys::VmafLogLevel_VMAF_LOG_LEVEL_NONE,
             n_threads: 0,
             n_subsample: 1,
-            cpumask: limit.cpumask(),
+            cpumask: mask.bits(),
             gpumask: 0,
         };
         let mut context = ptr::null_mut();
-        // SAFETY: `context` is a valid place for the pointer that libvmaf returns.
-        assert_eq!(unsafe { sys::vmaf_init(&raw mut context, configuration) }, 0);
+        // SAFETY: `context` is valid for the call.
+        assert_eq!(unsafe { sys::vmaf_init(&raw mut context, config) }, 0);
         Self { context, _mask: guard }
     }
 
-    pub(crate) fn read(&mut self, reference: &Picture, distorted: &Picture, index: u32) {
-        let pictures = Self::allocate(reference, distorted);
-        self.read_allocated(pictures, index);
+    /// The reference and the distorted picture.
+    pub(crate) fn read(&self, [mut reference, mut distorted]: [LibvmafPicture; 2], index: usize) {
+        let index = u32::try_from(index).unwrap();
+        // SAFETY: libvmaf takes ownership of both pictures, which it allocated.
+        let code = unsafe {
+            sys::vmaf_read_pictures(self.context, &raw mut reference.0, &raw mut distorted.0, index)
+        };
+        assert_eq!(code, 0);
     }
 
-    /// Copies of both pictures for [`Self::read_allocated`].
-    pub(crate) fn allocate(reference: &Picture, distorted: &Picture) -> [sys::VmafPicture; 2] {
-        [allocate(reference), allocate(distorted)]
-    }
-
-    pub(crate) fn read_allocated(&mut self, mut pictures: [sys::VmafPicture; 2], index: u32) {
-        let [reference, distorted] = &mut pictures;
-        // SAFETY: the context is open, and libvmaf takes both pictures over, which it allocated.
-        let result = unsafe { sys::vmaf_read_pictures(self.context, reference, distorted, index) };
-        assert_eq!(result, 0);
-    }
-
-    pub(crate) fn finish(&mut self) {
-        // SAFETY: the context is open; null pictures end the input.
+    pub(crate) fn flush(&self) {
+        // SAFETY: null pointers mean the end of the clip.
         assert_eq!(unsafe { sys::vmaf_read_pictures(self.context, ptr::null_mut(), ptr::null_mut(), 0) }, 0);
     }
 
-    pub(crate) fn score(&self, name: &str, index: u32) -> f64 {
-        let text = CString::new(name).unwrap();
-        let mut score = f64::NAN;
-        // SAFETY: the context is open, the name ends with 0, and `score` is a valid place.
-        let result =
-            unsafe { sys::vmaf_feature_score_at_index(self.context, text.as_ptr(), &raw mut score, index) };
-        assert_eq!(result, 0, "{name}");
-        score
+    pub(crate) fn feature(&self, name: &str, index: usize) -> f64 {
+        let (c_name, index) = (CString::new(name).unwrap(), u32::try_from(index).unwrap());
+        let mut value = f64::NAN;
+        // SAFETY: all pointers are valid for the call.
+        let code =
+            unsafe { sys::vmaf_feature_score_at_index(self.context, c_name.as_ptr(), &raw mut value, index) };
+        assert_eq!(code, 0, "{name} of frame {index}");
+        value
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is open and not used after this.
+        // SAFETY: this is the last use of the context.
         unsafe { sys::vmaf_close(self.context) };
     }
 }
 
-fn allocate(picture: &Picture) -> sys::VmafPicture {
-    let format = match picture.subsampling {
-        Subsampling::Both => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV420P,
-        Subsampling::Horizontal => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV422P,
-        Subsampling::None => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV444P,
-    };
-    let (width, height) = (picture.planes[0].width, picture.planes[0].height);
-    // SAFETY: a `VmafPicture` of zeroes is a valid value: numbers and null pointers.
-    let mut allocated: sys::VmafPicture = unsafe { std::mem::zeroed() };
-    let (width, height) = (width.try_into().unwrap(), height.try_into().unwrap());
-    // SAFETY: `allocated` is a valid place for the picture.
-    let result = unsafe { sys::vmaf_picture_alloc(&raw mut allocated, format, picture.depth, width, height) };
-    assert_eq!(result, 0);
-    for (index, plane) in picture.planes.iter().enumerate() {
-        let size = (allocated.w[index] as usize, allocated.h[index] as usize);
-        assert_eq!(size, (plane.width, plane.height));
-        for (y, row) in plane.samples.chunks_exact(plane.width).enumerate() {
-            let offset = isize::try_from(y).unwrap() * allocated.stride[index];
-            // SAFETY: libvmaf allocated `h` rows of at least `w` samples, `stride` bytes apart.
-            unsafe {
-                let start = allocated.data[index].byte_offset(offset);
-                if picture.depth > 8 {
-                    start.cast::<u16>().copy_from_nonoverlapping(row.as_ptr(), row.len());
+/// A copy of a picture for [`Context::read`], after which libvmaf owns it.
+pub(crate) struct LibvmafPicture(sys::VmafPicture);
+
+impl LibvmafPicture {
+    pub(crate) fn new(picture: &Picture) -> Self {
+        let format = match picture.chroma {
+            Chroma::None => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV400P,
+            Chroma::Both => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV420P,
+            Chroma::Horizontal => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV422P,
+            Chroma::Full => sys::VmafPixelFormat_VMAF_PIX_FMT_YUV444P,
+        };
+        let (width, height, depth) = picture.geometry();
+        let (width, height) = (u32::try_from(width).unwrap(), u32::try_from(height).unwrap());
+        // SAFETY: libvmaf represents an empty picture by zeroes and null pointers.
+        let mut allocated: sys::VmafPicture = unsafe { std::mem::zeroed() };
+        // SAFETY: `allocated` is valid for the call.
+        let code = unsafe { sys::vmaf_picture_alloc(&raw mut allocated, format, depth, width, height) };
+        assert_eq!(code, 0);
+        for (index, plane) in picture.planes.iter().enumerate() {
+            let size = (allocated.w[index] as usize, allocated.h[index] as usize);
+            assert_eq!(size, (plane.width, plane.height));
+            let stride = usize::try_from(allocated.stride[index]).unwrap();
+            let start = allocated.data[index].cast::<u8>();
+            // SAFETY: libvmaf allocated and cleared `stride` bytes for each row, and nothing else refers to them.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(start, stride * plane.height) };
+            for (row, samples) in bytes.chunks_exact_mut(stride).zip(plane.samples.chunks_exact(plane.width))
+            {
+                if depth == 8 {
+                    for (byte, sample) in row.iter_mut().zip(samples) {
+                        *byte = u8::try_from(*sample).unwrap();
+                    }
                 } else {
-                    let row: Vec<u8> = row.iter().map(|&sample| u8::try_from(sample).unwrap()).collect();
-                    start.cast::<u8>().copy_from_nonoverlapping(row.as_ptr(), row.len());
+                    for (bytes, sample) in row.chunks_exact_mut(2).zip(samples) {
+                        bytes.copy_from_slice(&sample.to_ne_bytes());
+                    }
                 }
             }
         }
+        Self(allocated)
     }
-    allocated
 }

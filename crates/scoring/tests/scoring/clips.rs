@@ -27,6 +27,12 @@ pub(crate) fn run_alone(request: &Request) -> Result<Vec<ScoringOutcome>, ScoreE
     score::run(request, &Tools::from_process_env(), &(), &CancellationToken::new())
 }
 
+/// Calls libvmaf itself, which sets the CPU mask to none.
+pub(crate) fn alone_with_cpu_mask<T>(call: impl FnOnce() -> T) -> T {
+    let _alone = CPU_MASK.write().unwrap_or_else(PoisonError::into_inner);
+    call()
+}
+
 /// The only outcome of a request that must succeed.
 pub(crate) fn outcome(request: &Request) -> ScoringOutcome {
     run(request).expect("the comparison succeeds").remove(0)

@@ -5,6 +5,7 @@
 mod cancel;
 mod chunks;
 mod clips;
+mod differential;
 mod digests;
 mod exact;
 mod golden;
@@ -14,3 +15,5 @@ mod memory;
 mod mixed;
 mod models;
 mod odd;
+#[path = "../../../kernels/tests/support/mod.rs"]
+mod support;

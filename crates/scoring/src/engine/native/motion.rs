@@ -1,10 +1,11 @@
 //! Motion of the reference, frame by frame.
 
-use vmafx_kernels::{InstructionSet, Motion};
+use vmafx_kernels::{InstructionSet, Motion, Plane, PlaneSample};
 
 use super::NativeError;
 use super::config;
 use super::kernels::KernelError;
+use super::recheck::MotionCheck;
 use crate::engine::features::{FeatureOutput, RequiredExtractor};
 use crate::engine::ffi::{PicturePlanes, SharedPicture};
 use crate::picture::PictureFormat;
@@ -19,6 +20,7 @@ struct MotionExtractor {
     /// Of `motion2` and `motion3`.
     outputs: Vec<FeatureOutput>,
     motion: Motion,
+    check: MotionCheck,
 }
 
 impl NativeMotion {
@@ -32,7 +34,8 @@ impl NativeMotion {
             .map(|extractor| {
                 let motion =
                     Motion::new(&config::motion(extractor, format, set)).map_err(KernelError::from)?;
-                Ok(MotionExtractor { outputs: extractor.outputs().collect(), motion })
+                let check = MotionCheck::new(extractor.motion_sad().unwrap_or_default());
+                Ok(MotionExtractor { outputs: extractor.outputs().collect(), motion, check })
             })
             .collect::<Result<_, NativeError>>()?;
         Ok(Self { extractors, fed: 0 })
@@ -49,10 +52,9 @@ impl NativeMotion {
     pub(in crate::engine) fn read(&mut self, picture: &SharedPicture) -> Result<(), NativeError> {
         for extractor in &mut self.extractors {
             match picture.planes().map_err(KernelError::from)? {
-                PicturePlanes::Bytes([luma, ..]) => extractor.motion.push(&luma),
-                PicturePlanes::Words([luma, ..]) => extractor.motion.push(&luma),
-            }
-            .map_err(KernelError::from)?;
+                PicturePlanes::Bytes([luma, ..]) => extractor.read(&luma),
+                PicturePlanes::Words([luma, ..]) => extractor.read(&luma),
+            }?;
         }
         self.fed += 1;
         Ok(())
@@ -71,5 +73,12 @@ impl NativeMotion {
                 extractor.outputs.iter().cloned().zip([motion2, motion3])
             })
             .collect()
+    }
+}
+
+impl MotionExtractor {
+    fn read<T: PlaneSample>(&mut self, luma: &Plane<'_, T>) -> Result<(), NativeError> {
+        let difference = self.motion.push(luma).map_err(KernelError::from)?;
+        self.check.frame(self.motion.config(), luma, difference)
     }
 }

@@ -1,44 +1,39 @@
 //! VIF against libvmaf, and instruction sets against the scalar specification.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod content;
-mod ladder;
-mod libvmaf;
+mod support;
 
 use rstest::rstest;
-use vmafx_kernels::{InstructionSet, Vif, VifConfig, VifError, VifScores};
-
-use content::{Clip, Content, Level};
-use libvmaf::{Bytes, Extractor};
+use support::libvmaf::{self, CpuMask};
+use support::picture::{Content, Level, Picture, StoredPlane, distort};
+use vmafx_kernels::{InstructionSet, Vif, VifConfig, VifError, VifScores, VifSums};
 
 const GAIN_LIMITS: [f64; 2] = [100.0, 1.0];
 
-/// CPU features that libvmaf must not use: none, and all.
-const CPU_MASKS: [u64; 2] = [0, 63];
+/// A picture and a version that has less contrast and noise, more contrast, inverted samples, or nothing in common.
+fn pair(content: Content, width: usize, height: usize, depth: u32) -> [Picture; 2] {
+    let reference = content.draw(width, height, depth, 1);
+    let distorted = match content {
+        Content::Random => content.draw(width, height, depth, 2),
+        Content::Extremes | Content::Checkerboard | Content::Blocks => distort(&reference, -1.0, 0, 1),
+        Content::Noise | Content::Gradient | Content::Fractal => distort(&reference, 1.9, 0, 1),
+        _ => distort(&reference, 0.8, 3, 1),
+    };
+    [reference, distorted]
+}
 
 /// All values that libvmaf's extractor emits.
-fn libvmaf_values<T: Level + Bytes>(
-    clip: &Clip<T>,
-    depth: u32,
-    limit: f64,
-    cpu_mask: u64,
-) -> Vec<(String, u64)> {
+fn libvmaf_values([reference, distorted]: &[Picture; 2], limit: f64, mask: CpuMask) -> Vec<(String, u64)> {
     let options = [("debug", "true"), ("vif_enhn_gain_limit", &limit.to_string())];
-    let mut extractor = Extractor::new("vif", &options, depth, cpu_mask);
-    let (reference, distorted) = (extractor.picture(&clip.reference()), extractor.picture(&clip.distorted()));
-    let index = extractor.measure(reference, distorted);
     let (default, suffix) = (limit.to_bits() == 100.0_f64.to_bits(), format!("_egl_{limit}"));
-    let name_of = |name: String, scored: bool| match (default, scored) {
+    let stored_name = |(name, scored): (String, bool)| match (default, scored) {
         (true, true) => format!("VMAF_integer_feature_{name}_score"),
         (true, false) => format!("integer_{name}"),
         (false, _) => format!("integer_{name}{suffix}"),
     };
-    names()
-        .map(|(name, scored)| {
-            let value = extractor.feature(&name_of(name.clone(), scored), index);
-            (name, value.to_bits())
-        })
-        .collect()
+    let stored_names: Vec<_> = names().map(stored_name).collect();
+    let values = libvmaf::features(mask, "vif", &options, &[(reference, distorted)], &stored_names).remove(0);
+    names().map(|(name, _)| name).zip(values.into_iter().map(f64::to_bits)).collect()
 }
 
 /// Names of features, and whether libvmaf calls them scores.
@@ -65,18 +60,30 @@ fn config(width: usize, height: usize, depth: u32, limit: f64, instruction_set: 
     VifConfig { width, height, depth, enhancement_gain_limit: limit, instruction_set }
 }
 
-fn assert_equal_to_libvmaf<T: Level + Bytes>(width: usize, height: usize, depth: u32) {
+fn sums<T: Level>(vif: &mut Vif, pair: [&Picture; 2]) -> (VifScores, [VifSums; 4]) {
+    // Padding differs from the mirrored samples that belong there.
+    let planes = pair.map(|picture| &picture.planes[0]);
+    let stored = planes.map(|plane| plane.store::<T>(1 + plane.width % 7));
+    let [reference, distorted] = stored.each_ref().map(StoredPlane::plane);
+    (vif.measure(&reference, &distorted).unwrap(), vif.sums()[0])
+}
+
+fn measure(vif: &mut Vif, pair: [&Picture; 2]) -> (VifScores, [VifSums; 4]) {
+    if pair[0].depth == 8 { sums::<u8>(vif, pair) } else { sums::<u16>(vif, pair) }
+}
+
+fn assert_equal_to_libvmaf(width: usize, height: usize, depth: u32) {
     for content in Content::ALL {
-        let clip = Clip::<T>::new(content, width, height, depth);
+        let pair = pair(content, width, height, depth);
         for limit in GAIN_LIMITS {
             let mut vif = Vif::new(&config(width, height, depth, limit, InstructionSet::Scalar)).unwrap();
-            let scores = vif.measure(&clip.reference(), &clip.distorted()).unwrap();
-            for mask in CPU_MASKS {
-                let expected = libvmaf_values(&clip, depth, limit, mask);
+            let (scores, _) = measure(&mut vif, pair.each_ref());
+            for mask in [CpuMask::None, CpuMask::All] {
+                let expected = libvmaf_values(&pair, limit, mask);
                 assert_eq!(
                     values(&scores),
                     expected,
-                    "{content:?} {width}x{height} {depth} bit, limit {limit}, mask {mask}"
+                    "{content:?} {width}x{height} {depth} bit, limit {limit}, {mask:?}"
                 );
             }
         }
@@ -95,23 +102,17 @@ fn all_values_are_those_of_libvmaf(
     #[case] height: usize,
     #[values(8, 10, 12, 16)] depth: u32,
 ) {
-    match depth {
-        8 => assert_equal_to_libvmaf::<u8>(width, height, depth),
-        _ => assert_equal_to_libvmaf::<u16>(width, height, depth),
-    }
+    assert_equal_to_libvmaf(width, height, depth);
 }
 
 /// Compares sums of all scales, which show differences that `num` and `den` hide.
-fn assert_equal_to_scalar<T: Level>(content: Content, width: usize, height: usize, depth: u32) {
-    let clip = Clip::<T>::new(content, width, height, depth);
+fn assert_equal_to_scalar(content: Content, width: usize, height: usize, depth: u32) {
+    let [reference, distorted] = &pair(content, width, height, depth);
     for limit in GAIN_LIMITS {
         let sums = |instruction_set| {
             let mut vif = Vif::new(&config(width, height, depth, limit, instruction_set)).unwrap();
             // A second pair shows what the first one leaves behind.
-            vif.measure(&clip.distorted(), &clip.reference()).unwrap();
-            let swapped = vif.sums()[0];
-            vif.measure(&clip.reference(), &clip.distorted()).unwrap();
-            [swapped, vif.sums()[0]]
+            [[distorted, reference], [reference, distorted]].map(|pair| measure(&mut vif, pair).1)
         };
         let expected = sums(InstructionSet::Scalar);
         for set in InstructionSet::available().skip(1) {
@@ -121,9 +122,8 @@ fn assert_equal_to_scalar<T: Level>(content: Content, width: usize, height: usiz
 }
 
 fn assert_equal_to_scalar_at_all_depths(content: Content, width: usize, height: usize) {
-    assert_equal_to_scalar::<u8>(content, width, height, 8);
-    for depth in [10, 12, 16] {
-        assert_equal_to_scalar::<u16>(content, width, height, depth);
+    for depth in [8, 10, 12, 16] {
+        assert_equal_to_scalar(content, width, height, depth);
     }
 }
 
@@ -145,9 +145,9 @@ fn instruction_sets_have_the_sums_of_the_specification_at_small_sizes() {
 #[test]
 fn instruction_sets_have_the_sums_of_the_specification_at_all_widths() {
     for width in Vif::MIN_SIZE..=300 {
-        assert_equal_to_scalar::<u8>(content_of(width), width, 19, 8);
-        assert_equal_to_scalar::<u16>(content_of(width), width, 18, 10);
-        assert_equal_to_scalar::<u8>(Content::Noise, width, 16, 8);
+        assert_equal_to_scalar(content_of(width), width, 19, 8);
+        assert_equal_to_scalar(content_of(width), width, 18, 10);
+        assert_equal_to_scalar(Content::Random, width, 16, 8);
     }
 }
 
@@ -163,9 +163,9 @@ fn instruction_sets_have_the_sums_of_the_specification_with_all_contents(
 #[test]
 fn the_smallest_pictures_have_the_values_of_libvmaf() {
     for size in Vif::MIN_SIZE..33 {
-        assert_equal_to_libvmaf::<u8>(size, 33, 8);
-        assert_equal_to_libvmaf::<u8>(33, size, 8);
-        assert_equal_to_libvmaf::<u16>(size, size, 10);
+        assert_equal_to_libvmaf(size, 33, 8);
+        assert_equal_to_libvmaf(33, size, 8);
+        assert_equal_to_libvmaf(size, size, 10);
     }
 }
 
