@@ -83,7 +83,8 @@ pub(crate) fn run(only: Option<BenchPart>) -> Result<()> {
     fs::write(&path, serde_json::to_string_pretty(&document)?)
         .with_context(|| format!("cannot write {}", path.display()))?;
     println!("samples: {}", path.strip_prefix(workspace::root()).unwrap_or(&path).display());
-    let short = figures.iter().filter(|figure| !figure.holds()).map(|figure| figure.name).collect::<Vec<_>>();
+    let short =
+        figures.iter().filter(|figure| !figure.holds()).map(|figure| &*figure.name).collect::<Vec<_>>();
     if !short.is_empty() {
         bail!("these figures miss their limits: {}", short.join(", "));
     }

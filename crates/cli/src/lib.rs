@@ -3,6 +3,7 @@
 //! | module                                                                 | holds                                           |
 //! |------------------------------------------------------------------------|-------------------------------------------------|
 //! | [`score`]                                                              | `vmafx score`: scores clips in this process     |
+//! | [`bench`]                                                              | `vmafx bench`: the speed of this machine        |
 //! | [`up`]                                                                 | `vmafx up`: a controller and a node             |
 //! | [`submit`], [`get`], [`mod@watch`], [`explain`], [`cancel`], [`label`] | the commands that call a controller             |
 //! | [`models`]                                                             | `vmafx models`: built-in models and checkpoints |
@@ -14,6 +15,7 @@
 
 mod address;
 mod bars;
+pub mod bench;
 pub mod cancel;
 pub mod cluster;
 pub mod completion;
@@ -51,6 +53,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Score(Box<score::ScoreArgs>),
+    Bench(Box<bench::BenchArgs>),
     Up(Box<up::UpArgs>),
     Submit(Box<submit::SubmitArgs>),
     Get(Box<get::GetArgs>),
@@ -99,6 +102,8 @@ pub enum Error {
     #[error(transparent)]
     Score(#[from] score::Error),
     #[error(transparent)]
+    Bench(#[from] bench::BenchError),
+    #[error(transparent)]
     Pairs(#[from] submit::PairsError),
     #[error(transparent)]
     Models(#[from] models::ModelsError),
@@ -123,6 +128,7 @@ pub fn run(cli: &Cli) -> Result<ExitCode, Error> {
             return Ok(vmafx_node::worker::run(io::BufReader::new(io::stdin()), io::stdout()));
         }
         Command::Score(args) => score::run(args)?,
+        Command::Bench(args) => bench::run(args)?,
         Command::Up(args) => up::run(args).map_err(Error::Up)?,
         Command::Submit(args) => block_on(submit::run(args))?,
         Command::Get(args) => block_on(get::run(args))?,

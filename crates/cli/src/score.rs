@@ -5,6 +5,7 @@
 mod args;
 #[cfg(test)]
 mod example;
+mod instruction_set;
 mod min_score;
 pub(crate) mod models;
 mod numbers;

@@ -21,3 +21,12 @@ pub use vmafx_kernels::InstructionSet;
 pub fn version() -> String {
     ffi::version()
 }
+
+/// The value of [`session::SessionSetup::cpu_mask`] that leaves libvmaf this instruction set and those below it.
+pub const fn cpu_mask_of(set: InstructionSet) -> u64 {
+    match set {
+        InstructionSet::Scalar => 63,
+        InstructionSet::Avx2 => 48,
+        _ => 0,
+    }
+}

@@ -27,7 +27,7 @@ const TINY_JOBS: usize = 200;
 pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
     let ffmpeg = tools::ffmpeg().context("no ffmpeg with libvmaf to compare with; run `make setup`")?;
     let home = workspace::root().join("target/bench");
-    let clips = Clips::make(&ffmpeg)?;
+    let clips = Clips::new(&ffmpeg)?;
     let runtime = Runtime::new().context("cannot start a runtime")?;
     report(overhead(&runtime, &home, &clips, &ffmpeg)?);
     report(tiny_jobs(&runtime, &home)?);
@@ -40,7 +40,7 @@ fn overhead(runtime: &Runtime, home: &Path, clips: &Clips, ffmpeg: &Path) -> Res
     let vmafx = workspace::release("vmafx");
     let ffmpeg_bin = format!("--ffmpeg-bin={}", ffmpeg.display());
     let up = VmafxUp::start(runtime, vmafx.clone(), home, &[&ffmpeg_bin])?;
-    let (reference, distorted) = clips.encoded(FRAMES);
+    let (reference, distorted) = clips.encoded(FRAMES)?;
     let pair = [reference.display().to_string(), distorted.display().to_string()];
     let score = || -> Result<f64> {
         let mut command = std::process::Command::new(&vmafx);

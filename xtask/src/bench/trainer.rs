@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::figure::{Bar, Figure};
+use super::figure::Figure;
 use super::measure;
 use crate::workspace;
 
@@ -25,12 +25,11 @@ pub(super) fn measure(report: &mut dyn FnMut(Figure)) -> Result<()> {
         over_bumps.push(number("over_bumps")?);
         memory.push(cost.peak);
     }
-    let figure = |name, unit, bar, limit, samples| Figure { name, unit, bar, limit, samples };
-    report(figure("trainer.samples-learned", "samples/s", Bar::AtLeast, 20_000.0, speed));
-    report(figure("trainer.learning-over-bumps-alone", "ratio", Bar::AtMost, 5.0, over_bumps));
-    report(figure("trainer.memory-with-10000-replayable", "MB", Bar::AtMost, 100.0, memory));
+    report(Figure::at_least("trainer.samples-learned", "samples/s", 20_000.0, speed));
+    report(Figure::at_most("trainer.learning-over-bumps-alone", "ratio", 5.0, over_bumps));
+    report(Figure::at_most("trainer.memory-with-10000-replayable", "MB", 100.0, memory));
     let (seconds, memory) = daemon::measure()?;
-    report(figure("trainer.checkpoint-with-push", "s", Bar::AtMost, 1.0, seconds));
-    report(figure("trainer.memory-of-the-daemon", "MB", Bar::AtMost, 100.0, memory));
+    report(Figure::at_most("trainer.checkpoint-with-push", "s", 1.0, seconds));
+    report(Figure::at_most("trainer.memory-of-the-daemon", "MB", 100.0, memory));
     Ok(())
 }

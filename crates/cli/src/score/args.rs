@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use vmafx_job::{FeatureEngine, ScoringOptions};
+use vmafx_scoring::engine::InstructionSet;
 use vmafx_scoring::engine::models::ModelChoice;
 
 use crate::raw_video::RawVideoArgs;
@@ -99,6 +100,12 @@ pub struct ScoreArgs {
     /// bits, except for extreme contrasts that natural content does not have.
     #[arg(long, value_name = "ENGINE", help_heading = "Scoring", default_value_t)]
     pub engine: FeatureEngine,
+
+    /// Use no better instruction set than SET: scalar, avx2 or avx512
+    ///
+    /// For benchmarks and tests. It limits the kernels and libvmaf. Reports name the instruction set of the kernels.
+    #[arg(long, value_name = "SET", help_heading = "Scoring", hide = true, value_parser = super::instruction_set::parse)]
+    pub instruction_set: Option<InstructionSet>,
 
     /// Split the clip into N chunks that are scored in parallel; does not change the scores
     #[arg(long, value_name = "N", help_heading = "Scoring", default_value = "1")]

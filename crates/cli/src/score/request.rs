@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use vmafx_scoring::engine::{Engine, cpu_mask_of};
 use vmafx_scoring::input::{Clip, RawFormat};
 use vmafx_scoring::score::Request;
 
@@ -14,6 +15,12 @@ pub(super) fn build(reference: &Path, distorted: &[PathBuf], args: &ScoreArgs) -
     request.threads = args.threads.map_or(request.threads, Into::into);
     request.chunks = args.chunks.into();
     request.engine = args.engine.into();
+    if let Some(set) = args.instruction_set {
+        request.cpu_mask = cpu_mask_of(set);
+        if let Engine::Native(best) = &mut request.engine {
+            *best = set;
+        }
+    }
     request.options.clone_from(&args.options);
     // A positive offset skips frames of the distorted clips, a negative one frames of the reference.
     let skipped = args.offset.unsigned_abs();
@@ -35,6 +42,7 @@ mod tests {
     use clap::Parser;
     use rstest::rstest;
     use vmafx_job::{Feature, FrameSize, ScaleTo};
+    use vmafx_scoring::engine::InstructionSet;
     use vmafx_scoring::engine::models::ModelChoice;
 
     use super::*;
@@ -109,6 +117,14 @@ mod tests {
         assert_eq!((request.threads, request.chunks), (3, 4));
         assert_eq!((options.step(), options.scores_shortest()), (5, true));
         assert_eq!(options.scale_to, Some(ScaleTo::Size(FrameSize { width: 640, height: 360 })));
+    }
+
+    #[rstest]
+    #[case("--engine native --instruction-set scalar", Engine::Native(InstructionSet::Scalar))]
+    #[case("--engine libvmaf --instruction-set scalar", Engine::Libvmaf)]
+    fn an_instruction_set_limits_the_kernels_and_libvmaf(#[case] options: &str, #[case] engine: Engine) {
+        let request = request(&format!("ref.mkv a.mp4 {options}"));
+        assert_eq!((request.engine, request.cpu_mask), (engine, 63));
     }
 
     #[test]
