@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::named::named;
 
-/// What computes the features of the models, with the same bits for natural content.
+/// What computes the features of the models, with the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FeatureEngine {
     /// libvmaf's extractors.
-    #[default]
     Libvmaf,
-    /// Our kernels for this CPU.
+    /// Our kernels for this CPU; libvmaf's extractors where there are none.
+    #[default]
     Native,
 }
 

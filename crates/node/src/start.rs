@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 use tokio::net::TcpListener;
-use vmafx_job::{Failure, FeatureEngine};
+use vmafx_job::Failure;
 use vmafx_kit::channel::GrpcChannel;
 use vmafx_kit::config::ListenAddr;
 use vmafx_kit::health::{self, Readiness};
@@ -18,6 +18,7 @@ use vmafx_kit::serve::{listen, serve};
 use vmafx_kit::tasks::{BoxError, TaskSet};
 use vmafx_kit::tls::CertificateMetrics;
 use vmafx_proto::controller::v1::NodeCapability;
+use vmafx_scoring::engine::Engine;
 
 use crate::agent::{self, AgentTimeouts, NodeIdentity, NodeMetrics, Outbox};
 use crate::confine::{self, ConfinementPolicy};
@@ -90,7 +91,7 @@ pub async fn run(
     let readiness = Readiness::new(tasks.shutdown());
     let confinement = confinement::probe(&opened.0, &readiness).await?;
     let kernels = KernelGuard::new(&readiness);
-    if settings.scorer.engine == FeatureEngine::Native {
+    if matches!(Engine::from(settings.scorer.engine), Engine::Native(_)) {
         kernels.check().await?;
     } else {
         kernels.not_used();

@@ -21,7 +21,7 @@ pub struct ScorerSettings {
     #[arg(long, env = "VMAFX_VMAF_BINARY", value_name = "FILE")]
     pub vmaf_binary: Option<PathBuf>,
 
-    /// What computes the features on the cpu backend: libvmaf, or native, which takes about half of its time with AVX2
+    /// What computes the features on the cpu backend: native, which takes half of libvmaf's time with AVX2, or libvmaf
     #[arg(long, env = "VMAFX_ENGINE", value_name = "ENGINE", default_value_t)]
     pub engine: FeatureEngine,
 

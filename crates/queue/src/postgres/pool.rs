@@ -194,9 +194,9 @@ async fn transact(
     let queries =
         statements.iter().zip(calls).map(|(statement, (_, values))| client.query(statement, values));
     let begin = scope.begin(access);
-    let (begun, answers, committed) =
+    let (started, answers, committed) =
         join3(client.batch_execute(&begin), join_all(queries), client.batch_execute("COMMIT")).await;
-    begun?;
+    started?;
     let answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
     committed?;
     Ok(answers)

@@ -23,7 +23,7 @@ use super::ffi::{LibvmafError, SharedPicture};
 use super::session::HeldPictures;
 use crate::picture::PictureFormat;
 
-/// What computes the features, with the same bits for natural content.
+/// What computes the features, with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// libvmaf computes all of them.
@@ -48,12 +48,16 @@ impl Default for Engine {
     }
 }
 
-/// Our kernels use the best instruction set of this CPU.
+/// Our kernels use the best instruction set of this CPU. Without one of theirs, libvmaf's extractors are faster than the scalar
+/// specification.
 impl From<FeatureEngine> for Engine {
     fn from(engine: FeatureEngine) -> Self {
         match engine {
             FeatureEngine::Libvmaf => Self::Libvmaf,
-            FeatureEngine::Native => Self::Native(InstructionSet::best()),
+            FeatureEngine::Native => match InstructionSet::best() {
+                InstructionSet::Scalar => Self::Libvmaf,
+                set => Self::Native(set),
+            },
         }
     }
 }

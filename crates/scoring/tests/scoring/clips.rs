@@ -109,7 +109,6 @@ impl Clips {
     pub(crate) fn request(&self, frames: u64) -> Request {
         let (reference, distorted) =
             (self.clip("reference.yuv", frames, 0), self.clip("distorted.yuv", frames, 3));
-        // libvmaf is the default, and scores whatever the other engine is compared with.
         Request { engine: FeatureEngine::Native.into(), ..Request::new(reference, vec![distorted]) }
     }
 }
