@@ -61,7 +61,7 @@ fn memory_safety() -> Result<()> {
     // flags are part of every artifact.
     let test = ["test", "--package", "vmafx-kernels", "--lib", "--locked"];
     // Without that of ADM, which takes ten minutes and calls no kernel that the unit tests do not call with all sizes.
-    let targets = ["cambi", "hostile", "motion", "speed", "vif"].map(|name| ["--test", name]);
+    let targets = ["cambi", "hostile", "ladder", "motion", "speed", "vif"].map(|name| ["--test", name]);
     let place = ["--target", TARGET, "--target-dir", "target/address-sanitizer"];
     let environment = [
         ("RUSTC_BOOTSTRAP", "1"),

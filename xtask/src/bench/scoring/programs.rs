@@ -61,6 +61,26 @@ impl Programs {
         native_run(self.native_command(pair, setup), setup)
     }
 
+    /// With so many cores, and a thread for each. Reading overlaps with measuring, so one thread alone uses more than one core.
+    pub(super) fn native_on_cores(
+        &self,
+        pair: &RawPair,
+        cores: u32,
+        setup: ScoringSetup,
+    ) -> Result<NativeRun> {
+        let setup = ScoringSetup { threads: cores, ..setup };
+        let command = self.native_command(pair, setup);
+        let mut limited = Command::new("taskset");
+        limited
+            .args(["--cpu-list", &format!("0-{}", cores - 1)])
+            .arg(command.get_program())
+            .args(command.get_args());
+        for (name, value) in command.get_envs() {
+            limited.env(name, value.unwrap_or_default());
+        }
+        native_run(limited, setup)
+    }
+
     pub(super) fn native_command(&self, pair: &RawPair, setup: ScoringSetup) -> Command {
         let mut command = self.score("native", &pair.reference, &[&pair.distorted], setup);
         describe(&mut command, pair.shape);
