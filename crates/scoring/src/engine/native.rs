@@ -15,6 +15,7 @@ use vmafx_kernels::InstructionSet;
 
 pub use self::kernels::KernelError;
 use self::kernels::is_native;
+pub(super) use self::kernels::overruns_libvmaf;
 pub(super) use self::motion::NativeMotion;
 pub use self::recheck::{KernelMismatch, check_kernels};
 use self::threads::Measurer;

@@ -74,6 +74,7 @@ impl EngineSession {
     pub fn new(setup: &SessionSetup<'_>) -> Result<Self, EngineError> {
         setup.check()?;
         let mut required = setup.required_extractors()?;
+        setup.check_extractors(&required)?;
         let (native, native_motion) = setup.take_native(&mut required)?;
         let models = setup.load()?;
         let failed = |source: LibvmafError| setup.failed(source);

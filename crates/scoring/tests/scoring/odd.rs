@@ -1,7 +1,7 @@
 //! Unusual picture formats and sizes.
 
 use rstest::rstest;
-use vmafx_job::{BitDepth, PixelFormat};
+use vmafx_job::{BitDepth, Feature, FeatureEngine, PixelFormat};
 use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::Request;
 
@@ -67,4 +67,24 @@ fn flat_pictures_have_a_score() {
     request.models = every_model();
     let first = bits(&outcome(&request));
     assert_eq!(bits(&outcome(&request)), first);
+}
+
+/// libvmaf would write behind its pictures, which shows when they are freed, if at all.
+#[rstest]
+#[case(968, 51, true)]
+#[case(56, 968, true)]
+#[case(960, 96, false)]
+fn cambi_refuses_pictures_that_are_too_narrow_for_its_window(
+    #[case] width: u32,
+    #[case] height: u32,
+    #[case] refused: bool,
+    #[values(FeatureEngine::Libvmaf, FeatureEngine::Native)] engine: FeatureEngine,
+) {
+    let clips = Clips::new(format(width, height));
+    let mut request = clips.request(2);
+    request.engine = engine.into();
+    request.options.features = vec![Feature::Cambi];
+    let needs = "cambi needs a longer side of at most ten times the shorter one";
+    let error = run(&request).err().map(|error| error.to_string());
+    assert_eq!(error.as_ref().is_some_and(|error| error.contains(needs)), refused, "{error:?}");
 }

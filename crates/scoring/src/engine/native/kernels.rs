@@ -56,6 +56,13 @@ pub(super) fn is_native(extractor: &RequiredExtractor, format: PictureFormat) ->
     config.is_some_and(|config| Kernel::new(&config, 1).is_ok())
 }
 
+/// Whether libvmaf's extractor would read and write behind its pictures at this size.
+pub(in crate::engine) fn overruns_libvmaf(extractor: &RequiredExtractor, format: PictureFormat) -> bool {
+    let config = KernelConfig::new(extractor, format, InstructionSet::Scalar);
+    let kernel = config.map(|config| Kernel::new(&config, 1));
+    matches!(kernel, Some(Err(KernelError::Cambi(CambiError::TooNarrow { .. }))))
+}
+
 impl Kernels {
     /// For extractors that [`is_native`] accepts; others have no values.
     pub(super) fn new(

@@ -10,7 +10,7 @@ use crate::engine::features::requested::{extractor_of, unmet_minimum};
 use crate::engine::features::{ExtractorKind, RequiredExtractor, RequiredExtractors};
 use crate::engine::ffi::{self, ContextConfig, LibvmafError};
 use crate::engine::models::Model;
-use crate::engine::native::{Engine, NativeExtractors, NativeMotion};
+use crate::engine::native::{Engine, NativeExtractors, NativeMotion, overruns_libvmaf};
 use crate::picture::PictureFormat;
 
 /// Whether libvmaf's scores of pictures of this size are reproducible.
@@ -74,6 +74,15 @@ impl SessionSetup<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    pub(super) fn check_extractors(&self, required: &RequiredExtractors) -> Result<(), EngineError> {
+        if required.iter().any(|extractor| overruns_libvmaf(extractor, self.format)) {
+            let (feature, needs) =
+                (Feature::Cambi.name(), "a longer side of at most ten times the shorter one");
+            return Err(EngineError::FeatureTooSmall { feature, needs, format: self.format });
+        }
+        Ok(())
     }
 
     pub(super) fn required_extractors(&self) -> Result<RequiredExtractors, EngineError> {
