@@ -32,6 +32,9 @@ pub(crate) struct Attacker {
     decoder: tempfile::TempDir,
 }
 
+/// A worker needs more for pictures of this size than a process of a job may have.
+const LARGE: (u32, u32) = (10_240, 5_760);
+
 /// Runs the real decoder, except for two clips: it repeats the one for ever, and allocates memory without end for the other,
 /// as a decoder does that was taken over or leaks.
 const DECODER: &str = r#"#!/bin/bash
@@ -85,7 +88,8 @@ impl Attacker {
         encode("testsrc2=size=160x90:rate=25", &["-c:v", "ffv1"], 25, clip("endless.mkv"));
         fs::copy(clip("endless.mkv"), clip("greedy.mkv")).unwrap();
         // A sparse file, which a worker reads as a black picture.
-        fs::File::create(clip("large.yuv")).unwrap().set_len(7680 * 4320 * 3 / 2).unwrap();
+        let (width, height) = LARGE;
+        fs::File::create(clip("large.yuv")).unwrap().set_len(u64::from(width * height) * 3 / 2).unwrap();
     }
 
     /// The one that lasts comes first, so that all others run meanwhile.
@@ -117,6 +121,7 @@ impl Attacker {
             Attack {
                 failures: vec![
                     (FailureReason::OutOfMemory, "pictures of 12000x12000"),
+                    (FailureReason::OutOfMemory, "the worker needs more than the"),
                     (
                         FailureReason::WorkerStalled,
                         "the job was not done after 12 s and its worker was killed",
@@ -156,12 +161,12 @@ impl Attacker {
             ),
             attack("a greedy decoder", clip("greedy.mkv"), FailureReason::OutOfMemory, "memory"),
             Attack {
-                size: Some((7680, 4320)),
+                size: Some(LARGE),
                 ..attack(
                     "a greedy worker",
                     clip("large.yuv"),
                     FailureReason::OutOfMemory,
-                    "the memory of a job on this node is used up",
+                    "the worker needs more than the",
                 )
             },
         ]

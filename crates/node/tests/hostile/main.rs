@@ -42,7 +42,7 @@ const HONEST_JOBS: usize = 3;
 const MAX_GROWTH: u64 = 30 << 20;
 
 /// Memory of each process of a job.
-const JOB_MEMORY: u64 = 400 << 20;
+const JOB_MEMORY: u64 = 300 << 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hostile_job_fails_with_its_reason_and_the_other_slot_goes_on() {

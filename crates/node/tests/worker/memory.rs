@@ -33,7 +33,7 @@ async fn a_picture_that_cannot_fit_is_refused_with_numbers() {
 async fn a_worker_that_takes_more_than_it_has_fails_alone() {
     let fixture = Fixture::new();
     let clip = fixture.encode("clip.y4m", "1920x1080", 12, &Y4M);
-    let script = format!("ulimit -d 60000; exec {} worker", node().display());
+    let script = format!("ulimit -d 30000; exec {} worker", node().display());
     let launcher = Launcher::new(fixture.script("worker", &script));
     let failure = failure_of(&fixture, run_with(&launcher, &fixture.task(&clip, &clip)).await);
     assert_eq!(failure.reason, FailureReason::OutOfMemory, "{}", failure.message);
