@@ -99,6 +99,16 @@ impl StoredResult {
 }
 
 impl JobRow {
+    /// A request that replaces that of a running attempt applies when the job waits again, and is dropped when the job is over.
+    pub(super) fn settle_request(&mut self) {
+        if self.state != State::Running
+            && let Some(next) = self.next_spec.take()
+            && self.state == State::Pending
+        {
+            self.spec = next;
+        }
+    }
+
     /// Converts the row. A lease from memory counts only if it belongs to the attempt of this row.
     pub(super) fn job(self, lease: Option<&Lease>) -> StoreResult<Job> {
         let id = self.id;

@@ -96,6 +96,7 @@ impl UnitOfWork<'_> {
         row.seq = self.next_change();
         row.revision += 1;
         row.updated_at = self.now;
+        row.settle_request();
         let usage = JobUsage::of(row);
         self.state.usage.replace(&row.tenant, row.usage, usage);
         row.usage = usage;
