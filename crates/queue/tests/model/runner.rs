@@ -27,6 +27,7 @@ pub(crate) type Mismatch = String;
 
 /// The store and the model, and everything that an operation can refer to.
 struct Runner {
+    kind: StoreKind,
     store: Arc<dyn Store>,
     model: Queue,
     clock: TestClock,
@@ -59,6 +60,7 @@ pub(crate) async fn run(kind: StoreKind, story: &[Op]) -> Result<BTreeSet<&'stat
     let policy = Policy::default();
     let setup = StoreSetup::new(kind, policy, clock.clone()).await;
     let mut runner = Runner {
+        kind,
         store: setup.open().await,
         model: Queue::new(policy),
         clock,
