@@ -37,7 +37,7 @@ const V0_UHD: ScoringSetup = ScoringSetup { model: "vmaf_4k_v0.6.1", ..V0 };
 /// What `auto` selects for 1080p.
 const V1: ScoringSetup = ScoringSetup { model: "vmaf_v1.0.16_3d0h", ..V0 };
 
-/// The largest difference between the mean scores of both sides, which report them with six digits.
+/// The largest difference between the mean scores of both sides, whose frames have the same bits.
 const SCORE_TOLERANCE: f64 = 0.000_001;
 
 /// Memory limit of the engine at 1080p, in megabytes: a base, and an amount per thread.

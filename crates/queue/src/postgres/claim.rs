@@ -88,8 +88,8 @@ WITH known AS (
     usage!("running"),
     " AS jobs
 ), kept AS MATERIALIZED (
-    -- A job that is kept from one node can go to another, so each node has to claim alone. No other index than `jobs_kept`
-    -- fits this condition.
+    -- A job that is kept from one node can go to another, so each node has to claim alone. The condition does not fit the
+    -- index of claimable jobs, because a plan that used it would read all of them.
     SELECT NOT $9 AND EXISTS (
         SELECT FROM vmafx.jobs j
         WHERE coalesce(j.tenant_id, '') = $1 AND coalesce(j.ready, false) AND j.avoid_node IS NOT NULL

@@ -183,18 +183,26 @@ const READ_BY_NODES: &str = "
     SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables
     WHERE relname IN ('jobs', 'job_attempts', 'node_sessions', 'node_faults', 'tenant_usage')";
 
+/// Attempts that began and ended.
+const CYCLES: &str =
+    "SELECT least(n_tup_ins, n_tup_upd) FROM pg_stat_user_tables WHERE relname = 'job_attempts'";
+
 #[tokio::test]
 async fn a_claim_reads_no_other_session_and_no_backlog_whatever_the_statistics_are() {
     let database = database().await;
     let whose = tenant("acme");
     let raw = Raw::connect(database.dsn()).await;
     let counters = Raw::connect(database.superuser_dsn()).await;
-    let settled = async || {
-        let before = counters.number(READ_BY_NODES).await;
-        counters.run("SELECT pg_sleep(1.2)").await;
-        let after = counters.number(READ_BY_NODES).await;
-        if before == after { Ok(after) } else { Err(format!("{before} then {after}")) }
+    // A connection reports its statistics some seconds late, so they are read when they contain all cycles.
+    let read_after = async |cycles: i64| {
+        let counted = counters.number(CYCLES).await;
+        if counted < cycles {
+            Err(format!("{counted} of {cycles} cycles"))
+        } else {
+            Ok(counters.number(READ_BY_NODES).await)
+        }
     };
+    let mut cycles = 120;
     let store = open(&database).await;
     let who = store.register(&whose, node("n"), &TenantLimits::default()).await.unwrap();
     // Statements are planned for a queue of finished jobs.
@@ -223,12 +231,13 @@ async fn a_claim_reads_no_other_session_and_no_backlog_whatever_the_statistics_a
         if analyzed {
             counters.run("ANALYZE vmafx.jobs, vmafx.node_sessions").await;
         }
-        let before = wait::until(SOON, "the counters to stand still", settled).await.unwrap();
+        let before = wait::until(SOON, "the statistics", || read_after(cycles)).await.unwrap();
         for _ in 0..20 {
             let taken = take(&*store, &whose, &who).await.unwrap().unwrap();
             store.report(&whose, &who, done(&taken)).await.unwrap();
         }
-        let after = wait::until(SOON, "the counters to stand still", settled).await.unwrap();
+        cycles += 20;
+        let after = wait::until(SOON, "the statistics", || read_after(cycles)).await.unwrap();
         let read = (after - before) / 20;
         assert!(read < 100, "{read} rows for a claim and its report, analyzed: {analyzed}");
     }
