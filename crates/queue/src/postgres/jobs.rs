@@ -11,7 +11,7 @@ use super::Shared;
 use super::pool::{Access, Call, Scope, Value};
 use super::row::{Reader, job_columns, jobs, text};
 use super::tenant_changes::TenantChanges;
-use super::usage::counted;
+use super::usage::{bytes_when_over, bytes_when_pending, counted};
 use crate::ids::{AttemptNumber, JobId, TenantId};
 use crate::job::{Attempt, Job};
 use crate::node::Credentials;
@@ -87,7 +87,7 @@ const BY_ORIGIN: [&str; 2] = [list!(by_origin!(), ">", "ASC"), list!(by_origin!(
 const CANCEL: &str = concat!(
     "
 WITH before AS (
-    SELECT b.id, b.status FROM vmafx.jobs b
+    SELECT b.id, b.status, b.bytes FROM vmafx.jobs b
     WHERE b.id = $2 AND coalesce(b.tenant_id, '') = $1 AND coalesce(b.status, '') IN ('pending', 'running')
     FOR NO KEY UPDATE
 ), j AS (
@@ -95,15 +95,18 @@ WITH before AS (
         status = 'cancelled', ready = false, available_at = NULL, avoid_node = NULL, avoid_until = NULL, error = $3,
         lease_session = NULL,
         lease_expires_at = NULL, progress_done = NULL, progress_total = NULL, updated_at = $4, finished_at = $4,
-        revision = job.revision + 1, change_xid = pg_current_xact_id(), cancel_cause = $5
+        revision = job.revision + 1, change_xid = pg_current_xact_id(), cancel_cause = $5,
+        next_spec = NULL, bytes = ",
+    bytes_when_over!(),
+    "
     FROM before
     WHERE job.id = before.id AND coalesce(job.status, '') IN ('pending', 'running')
-    RETURNING job.*, before.status AS status_before
+    RETURNING job.*, before.status AS status_before, job.bytes - before.bytes AS growth
 ), counted AS (",
     counted!(
         "-count(*) FILTER (WHERE status_before = 'pending')",
         "-count(*) FILTER (WHERE status_before = 'running')",
-        "0",
+        "sum(growth)",
         "j"
     ),
     ")
@@ -126,20 +129,25 @@ const RELEASE: &str = concat!(
 WITH live AS (
     SELECT s.id FROM vmafx.node_sessions s
     WHERE s.id = $2 AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = $3
+), before AS (
+    SELECT b.id, b.bytes FROM vmafx.jobs b JOIN live ON b.lease_session = live.id
+    WHERE b.id = $4 AND coalesce(b.tenant_id, '') = $1 AND coalesce(b.status, '') = 'running' AND b.attempt = $5
+    FOR NO KEY UPDATE OF b
 ), j AS (
     UPDATE vmafx.jobs AS job SET
         status = 'pending', ready = true, lease_session = NULL, lease_expires_at = NULL, progress_done = NULL,
         progress_total = NULL, updated_at = $6, revision = job.revision + 1, change_xid = pg_current_xact_id(),
-        spec = coalesce(job.next_spec, job.spec), next_spec = NULL
-    FROM live
-    WHERE job.id = $4 AND coalesce(job.tenant_id, '') = $1 AND coalesce(job.status, '') = 'running'
-        AND job.attempt = $5 AND job.lease_session = live.id
-    RETURNING job.*
+        spec = coalesce(job.next_spec, job.spec), next_spec = NULL, bytes = ",
+    bytes_when_pending!(),
+    "
+    FROM before
+    WHERE job.id = before.id AND coalesce(job.status, '') = 'running' AND job.attempt = $5
+    RETURNING job.*, job.bytes - before.bytes AS growth
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $6, outcome = 'released', error = $7
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
 ), counted AS (",
-    counted!("count(*)", "-count(*)", "0", "j"),
+    counted!("count(*)", "-count(*)", "sum(growth)", "j"),
     ")
 SELECT ",
     job_columns!(),

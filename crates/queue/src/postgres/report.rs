@@ -18,7 +18,7 @@ use super::error::corrupt;
 use super::pool::{Access, Scope, Value};
 use super::row::{Reader, job_columns, session, text};
 use super::tenant_changes::TenantChanges;
-use super::usage::counted;
+use super::usage::{bytes_when_over, counted};
 use crate::fence::{FenceDecision, FenceState, decide};
 use crate::ids::{AttemptNumber, SessionId, TenantId};
 use crate::node::{Credentials, Report};
@@ -40,7 +40,7 @@ WITH reports AS (
     ") s
 ), locked AS (
     -- All transactions lock rows in the order of their ids, which prevents deadlocks.
-    SELECT j.id FROM vmafx.jobs j
+    SELECT j.id, j.bytes FROM vmafx.jobs j
     WHERE j.id = ANY ($4::uuid[]) AND coalesce(j.tenant_id, '') = $1 AND coalesce(j.status, '') = 'running'
     ORDER BY j.id FOR NO KEY UPDATE
 ), j AS (
@@ -48,12 +48,14 @@ WITH reports AS (
         status = reports.status, score = reports.score, features = reports.features, details = reports.details,
         error = reports.error, failure_reason = reports.reason, lease_session = NULL, lease_expires_at = NULL,
         progress_done = NULL, progress_total = NULL, updated_at = $12, finished_at = $12,
-        bytes = job.bytes + reports.bytes,
+        next_spec = NULL, bytes = reports.bytes + ",
+    bytes_when_over!(),
+    ",
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM reports JOIN locked ON locked.id = reports.job
     WHERE job.id = locked.id AND coalesce(job.status, '') = 'running' AND job.lease_session = reports.session
         AND (reports.attempt IS NULL OR job.attempt = reports.attempt)
-    RETURNING job.*, reports.n, reports.bytes AS result_bytes
+    RETURNING job.*, reports.n, job.bytes - locked.bytes AS growth
 ), ended AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $12, outcome = j.status, error = j.error, reason = j.failure_reason
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
@@ -69,7 +71,7 @@ WITH reports AS (
     WHERE j.status = 'completed' AND j.label IS NOT NULL
     RETURNING job_id
 ), counted AS (",
-    counted!("0", "-count(*)", "sum(result_bytes)", "j"),
+    counted!("0", "-count(*)", "sum(growth)", "j"),
     ")
 SELECT reports.n, j.id IS NOT NULL AND EXISTS (SELECT FROM sampled WHERE sampled.job_id = j.id), ",
     job_columns!(),

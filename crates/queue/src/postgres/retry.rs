@@ -15,9 +15,9 @@ use super::faults::{blame, nodes_of, query};
 use super::nodes::NODES_OF_TENANT;
 use super::pool::Value;
 use super::report::PendingReport;
-use super::row::{Reader, job_columns, text};
+use super::row::{Reader, StoredJob, job_columns, text};
 use super::tenant_changes::TenantChanges;
-use super::usage::{StateChanges, store_state_changes};
+use super::usage::{UsageChanges, bytes_when_over, bytes_when_pending, store_usage_changes};
 use crate::clock::Timestamp;
 use crate::ids::TenantId;
 use crate::job::{AvoidedNode, Job};
@@ -36,7 +36,7 @@ SELECT s.node_id FROM vmafx.node_sessions s
 WHERE s.id = $2 AND coalesce(s.tenant_id, '') = $1 AND s.token_sha256 = $3";
 
 const RUNNING: &str = concat!(
-    "SELECT ",
+    "SELECT j.bytes, ",
     job_columns!(),
     " FROM vmafx.jobs j
 WHERE j.id = $2 AND coalesce(j.tenant_id, '') = $1 AND coalesce(j.status, '') = 'running' AND j.lease_session = $3
@@ -63,6 +63,11 @@ WITH j AS (
         failed_reason = CASE WHEN $2 = 'failed' THEN job.failed_reason ELSE $10 END,
         failed_error = CASE WHEN $2 = 'failed' THEN job.failed_error ELSE $11 END,
         spec = CASE WHEN $2 = 'failed' THEN job.spec ELSE coalesce(job.next_spec, job.spec) END, next_spec = NULL,
+        bytes = CASE WHEN $2 = 'failed' THEN ",
+    bytes_when_over!(),
+    " ELSE ",
+    bytes_when_pending!(),
+    " END,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     WHERE job.id = $1
     RETURNING job.*
@@ -70,7 +75,7 @@ WITH j AS (
     UPDATE vmafx.job_attempts AS a SET ended_at = $9, outcome = 'failed', error = $11, reason = $10
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt
 )
-SELECT ",
+SELECT j.bytes, ",
     job_columns!(),
     " FROM j"
 );
@@ -124,26 +129,27 @@ impl Shared {
         let running: [Value<'_>; 4] = [&tenant_id, &pending.report.job.0, &session, &attempt];
         let found = query(&transaction, RUNNING, &running).await?;
         let Some(row) = found.first() else { return Ok(None) };
-        let job = Reader::new(row).job()?;
+        let before = Reader::new(row).stored_job()?;
+        let job = &before.job;
         let reported = ReportedFailure { node: &node, reason, message };
-        let earlier = earlier_failures(&transaction, tenant, &job).await?;
+        let earlier = earlier_failures(&transaction, tenant, job).await?;
         let lost = job.lost_attempts.saturating_add(1);
         let verdict = judge(reported, &earlier, lost, job.max_lost_attempts);
         let Transition::To(state) = next(job.state, verdict.event) else { return Ok(None) };
         let now = self.clock.now();
         let available_at = (state == State::Pending).then(|| now + self.policy.backoff(lost));
         let avoids = match available_at {
-            Some(at) => self.avoidance(&transaction, tenant, &job, &node, at).await?,
+            Some(at) => self.avoidance(&transaction, tenant, job, &node, at).await?,
             None => None,
         };
         let end = AttemptEnd { state, lost, available_at, avoids, verdict: &verdict, reported };
-        let job = end.store(&transaction, &job, now).await?;
+        let after = end.store(&transaction, job, now).await?;
         blame(&transaction, tenant, reported, &verdict.blame, now).await?;
-        let mut moved = StateChanges::default();
-        moved.add(State::Running, &job);
-        store_state_changes(&transaction, &moved).await?;
+        let mut usage = UsageChanges::default();
+        usage.add(&before, &after);
+        store_usage_changes(&transaction, &usage).await?;
         transaction.commit().await.map_err(unavailable)?;
-        Ok(Some(Reported::Moved { job: Box::new(job), sampled: false }))
+        Ok(Some(Reported::Moved { job: Box::new(after.job), sampled: false }))
     }
 
     /// Keeps the job from the node that failed it if another one can run it. The limit keeps the claims of that node short.
@@ -195,7 +201,12 @@ struct AttemptEnd<'a> {
 }
 
 impl AttemptEnd<'_> {
-    async fn store(&self, transaction: &Transaction<'_>, job: &Job, now: Timestamp) -> StoreResult<Job> {
+    async fn store(
+        &self,
+        transaction: &Transaction<'_>,
+        job: &Job,
+        now: Timestamp,
+    ) -> StoreResult<StoredJob> {
         let is_final = self.state == State::Failed;
         let lost = if self.verdict.event == JobEvent::Fail { job.lost_attempts } else { self.lost };
         let error = if is_final { text(&self.verdict.error) } else { String::new() };
@@ -215,6 +226,6 @@ impl AttemptEnd<'_> {
         ];
         let rows = query(transaction, END, &values).await?;
         let row = rows.first().ok_or_else(|| super::error::corrupt("a job that is locked and gone"))?;
-        Reader::new(row).job()
+        Reader::new(row).stored_job()
     }
 }

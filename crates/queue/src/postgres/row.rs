@@ -110,6 +110,11 @@ impl<'a> Reader<'a> {
         TenantId::new(self.next::<&str>()?).map_err(|_| corrupt("a tenant"))
     }
 
+    /// Reads `j.bytes` and [`job_columns`].
+    pub(super) fn stored_job(&mut self) -> StoreResult<StoredJob> {
+        Ok(StoredJob { bytes: self.next()?, job: self.job()? })
+    }
+
     /// Reads [`job_columns`].
     pub(super) fn job(&mut self) -> StoreResult<Job> {
         let id = JobId(self.next::<Uuid>()?);
@@ -268,6 +273,17 @@ impl FromSql<'_> for Anything {
     fn accepts(_: &tokio_postgres::types::Type) -> bool {
         true
     }
+}
+
+/// A job and the number of bytes that count for its tenant.
+pub(super) struct StoredJob {
+    pub(super) bytes: i64,
+    pub(super) job: Job,
+}
+
+/// Reads rows of `j.bytes` and [`job_columns`].
+pub(super) fn stored_jobs(rows: &[Row]) -> StoreResult<Vec<StoredJob>> {
+    rows.iter().map(|row| Reader::new(row).stored_job()).collect()
 }
 
 pub(super) fn jobs(rows: &[Row]) -> StoreResult<Vec<Job>> {

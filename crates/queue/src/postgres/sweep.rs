@@ -16,8 +16,8 @@ use super::error::{timed_out, unavailable};
 use super::faults::query;
 use super::horizon::{HORIZON, Horizon};
 use super::pool::Value;
-use super::row::{Reader, job_columns, jobs, millis};
-use super::usage::{StateChanges, store_state_changes};
+use super::row::{Reader, StoredJob, job_columns, millis, stored_jobs};
+use super::usage::{UsageChanges, bytes_when_over, bytes_when_pending, store_usage_changes};
 use crate::clock::{ClockReading, Timestamp};
 use crate::job::Job;
 use crate::outcome::AttemptOutcome;
@@ -60,7 +60,7 @@ SELECT tenant_id, backend, jobs FROM classes";
 macro_rules! due {
     ($condition:literal) => {
         concat!(
-            "SELECT ",
+            "SELECT j.bytes, ",
             job_columns!(),
             " FROM vmafx.jobs j WHERE ",
             $condition,
@@ -90,7 +90,11 @@ WITH ended AS (
         failed_reason = CASE WHEN ended.status = 'pending' THEN ended.attempt_reason ELSE job.failed_reason END,
         failed_error = CASE WHEN ended.status = 'pending' THEN ended.error ELSE job.failed_error END,
         spec = CASE WHEN ended.status = 'pending' THEN coalesce(job.next_spec, job.spec) ELSE job.spec END,
-        next_spec = NULL,
+        next_spec = NULL, bytes = CASE WHEN ended.status = 'pending' THEN ",
+    bytes_when_pending!(),
+    " ELSE ",
+    bytes_when_over!(),
+    " END,
         revision = job.revision + 1, change_xid = pg_current_xact_id()
     FROM ended WHERE job.id = ended.id
     RETURNING job.*, ended.outcome, ended.error AS attempt_error, ended.attempt_reason
@@ -100,7 +104,7 @@ WITH ended AS (
             (SELECT s.token_sha256 FROM vmafx.node_sessions s WHERE s.id = a.session_id) END
     FROM j WHERE a.job_id = j.id AND a.attempt = j.attempt AND a.ended_at IS NULL
 )
-SELECT ",
+SELECT j.bytes, ",
     job_columns!(),
     " FROM j ORDER BY j.created_at, j.id"
 );
@@ -194,15 +198,17 @@ async fn renew(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -
 
 async fn end_expired(transaction: &Transaction<'_>, now: Timestamp, policy: &Policy) -> StoreResult<Swept> {
     let mut swept = Swept::default();
-    let mut moved = StateChanges::default();
+    let mut usage = UsageChanges::default();
     // Deadlines come first: a job that missed its deadline fails for that reason even if its lease expired too.
     for statement in [OVERDUE, EXPIRED] {
-        let due = jobs(&query(transaction, statement, &[&now.0, &MAX_EXPIRED_PER_SWEEP]).await?)?;
-        let ends = due.iter().filter_map(|job| AttemptEnd::of(job, statement == OVERDUE, now, policy));
-        for job in store_ends(transaction, now, &ends.collect::<Vec<_>>()).await? {
-            if let Some(before) = due.iter().find(|before| before.id == job.id) {
-                moved.add(before.state, &job);
+        let due = stored_jobs(&query(transaction, statement, &[&now.0, &MAX_EXPIRED_PER_SWEEP]).await?)?;
+        let ends =
+            due.iter().filter_map(|before| AttemptEnd::of(&before.job, statement == OVERDUE, now, policy));
+        for after in store_ends(transaction, now, &ends.collect::<Vec<_>>()).await? {
+            if let Some(before) = due.iter().find(|before| before.job.id == after.job.id) {
+                usage.add(before, &after);
             }
+            let job = after.job;
             if job.state == State::Failed { swept.failed.push(job) } else { swept.requeued.push(job) }
         }
     }
@@ -211,7 +217,7 @@ async fn end_expired(transaction: &Transaction<'_>, now: Timestamp, policy: &Pol
         let mut reader = Reader::new(&row);
         swept.evicted.push((reader.tenant()?, reader.next()?));
     }
-    store_state_changes(transaction, &moved).await?;
+    store_usage_changes(transaction, &usage).await?;
     Ok(swept)
 }
 
@@ -263,7 +269,7 @@ async fn store_ends(
     transaction: &Transaction<'_>,
     now: Timestamp,
     ends: &[AttemptEnd],
-) -> StoreResult<Vec<Job>> {
+) -> StoreResult<Vec<StoredJob>> {
     if ends.is_empty() {
         return Ok(vec![]);
     }
@@ -277,5 +283,5 @@ async fn store_ends(
     let attempt_reason: Vec<i32> = ends.iter().map(|end| end.attempt_reason.number()).collect();
     let values: [Value<'_>; 9] =
         [&now.0, &id, &status, &lost, &available_at, &error, &reason, &outcome, &attempt_reason];
-    jobs(&query(transaction, END, &values).await?)
+    stored_jobs(&query(transaction, END, &values).await?)
 }

@@ -15,9 +15,8 @@ use deadpool_postgres::Transaction;
 use super::Shared;
 use super::faults::query;
 use super::pool::{Access, Call, Scope, Value};
-use super::row::Reader;
+use super::row::{Reader, StoredJob};
 use crate::ids::TenantId;
-use crate::job::Job;
 use crate::store::StoreResult;
 use crate::transition::State;
 use crate::usage::TenantUsage;
@@ -45,6 +44,23 @@ macro_rules! counted {
 }
 pub(super) use counted;
 
+/// The new size of a job whose attempt ends and that is over, which drops the request that replaced the attempt's.
+/// A controller of an earlier version may have stored less than the texts are long.
+macro_rules! bytes_when_over {
+    () => {
+        "greatest(job.bytes - coalesce(octet_length(job.next_spec::text), 0), 0)"
+    };
+}
+pub(super) use bytes_when_over;
+
+/// The new size of a job whose attempt ends and that waits again, which drops the request that was replaced.
+macro_rules! bytes_when_pending {
+    () => {
+        "CASE WHEN job.next_spec IS NULL THEN job.bytes ELSE greatest(job.bytes - octet_length(job.spec::text), 0) END"
+    };
+}
+pub(super) use bytes_when_pending;
+
 /// A subquery for one column of the usage of the tenant `$1`.
 macro_rules! usage {
     ($column:literal) => {
@@ -67,41 +83,51 @@ pub(super) fn read(reader: &mut Reader<'_>) -> StoreResult<TenantUsage> {
 const ADD: &str = counted!(
     "sum(pending)",
     "sum(running)",
-    "0",
-    "unnest($1::text[], $2::bigint[], $3::bigint[]) AS moved (tenant_id, pending, running)"
+    "sum(bytes)",
+    "unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS moved (tenant_id, pending, running, bytes)"
 );
 
-/// By how much the numbers of pending and running jobs of tenants change.
+/// By how much the usage of tenants changes.
 #[derive(Debug, Default)]
-pub(super) struct StateChanges(BTreeMap<TenantId, (i64, i64)>);
+pub(super) struct UsageChanges(BTreeMap<TenantId, Change>);
 
-impl StateChanges {
-    pub(super) fn add(&mut self, before: State, job: &Job) {
-        let (pending, running) = self.0.entry(job.tenant.clone()).or_default();
-        *pending += i64::from(job.state == State::Pending) - i64::from(before == State::Pending);
-        *running += i64::from(job.state == State::Running) - i64::from(before == State::Running);
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Change {
+    pending: i64,
+    running: i64,
+    bytes: i64,
+}
+
+impl UsageChanges {
+    pub(super) fn add(&mut self, before: &StoredJob, after: &StoredJob) {
+        let change = self.0.entry(after.job.tenant.clone()).or_default();
+        let difference = |state| i64::from(after.job.state == state) - i64::from(before.job.state == state);
+        change.pending += difference(State::Pending);
+        change.running += difference(State::Running);
+        change.bytes += after.bytes - before.bytes;
     }
 
     /// The parameters of [`ADD`]; `None` if there is nothing to add.
-    fn columns(&self) -> Option<(Vec<&str>, Vec<i64>, Vec<i64>)> {
-        let changed = self.0.iter().filter(|(_, (pending, running))| (*pending, *running) != (0, 0));
-        let mut columns = (vec![], vec![], vec![]);
-        for (tenant, (pending, running)) in changed {
-            columns.0.push(tenant.as_str());
-            columns.1.push(*pending);
-            columns.2.push(*running);
+    fn columns(&self) -> Option<(Vec<&str>, [Vec<i64>; 3])> {
+        let mut tenants = vec![];
+        let mut columns = [vec![], vec![], vec![]];
+        for (tenant, change) in self.0.iter().filter(|(_, change)| **change != Change::default()) {
+            tenants.push(tenant.as_str());
+            for (column, value) in columns.iter_mut().zip([change.pending, change.running, change.bytes]) {
+                column.push(value);
+            }
         }
-        (!columns.0.is_empty()).then_some(columns)
+        (!tenants.is_empty()).then_some((tenants, columns))
     }
 }
 
 /// The last statement of a transaction, so that it waits for nothing while others wait for its rows.
-pub(super) async fn store_state_changes(
+pub(super) async fn store_usage_changes(
     transaction: &Transaction<'_>,
-    moved: &StateChanges,
+    changes: &UsageChanges,
 ) -> StoreResult<()> {
-    if let Some((tenants, pending, running)) = moved.columns() {
-        query(transaction, ADD, &[&tenants, &pending, &running]).await?;
+    if let Some((tenants, [pending, running, bytes])) = changes.columns() {
+        query(transaction, ADD, &[&tenants, &pending, &running, &bytes]).await?;
     }
     Ok(())
 }

@@ -27,7 +27,6 @@ pub(crate) type Mismatch = String;
 
 /// The store and the model, and everything that an operation can refer to.
 struct Runner {
-    kind: StoreKind,
     store: Arc<dyn Store>,
     model: Queue,
     clock: TestClock,
@@ -60,7 +59,6 @@ pub(crate) async fn run(kind: StoreKind, story: &[Op]) -> Result<BTreeSet<&'stat
     let policy = Policy::default();
     let setup = StoreSetup::new(kind, policy, clock.clone()).await;
     let mut runner = Runner {
-        kind,
         store: setup.open().await,
         model: Queue::new(policy),
         clock,
