@@ -131,10 +131,6 @@ impl Motion {
         })
     }
 
-    pub fn config(&self) -> &MotionConfig {
-        &self.config
-    }
-
     /// Adds a frame and gives its `VMAF_integer_feature_motion_sad_score`.
     pub fn push<T: PlaneSample>(&mut self, plane: &Plane<'_, T>) -> Result<f64, MotionError> {
         let MotionConfig { width, height, depth, options, .. } = self.config;

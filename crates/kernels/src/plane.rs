@@ -31,6 +31,21 @@ impl<'a, T> Plane<'a, T> {
         Ok(Self { samples, stride, width, height })
     }
 
+    /// A rectangle of the plane, which must be inside it.
+    pub fn part(
+        &self,
+        (x, y): (usize, usize),
+        (width, height): (usize, usize),
+    ) -> Result<Self, InvalidPlane> {
+        let invalid = InvalidPlane { width, height, stride: self.stride, length: self.samples.len() };
+        let ends_inside =
+            |from: usize, length: usize, all: usize| from.checked_add(length).is_some_and(|end| end <= all);
+        if !ends_inside(x, width, self.width) || !ends_inside(y, height, self.height) {
+            return Err(invalid);
+        }
+        Self::new(&self.samples[y * self.stride + x..], self.stride, width, height)
+    }
+
     pub fn width(&self) -> usize {
         self.width
     }

@@ -3,6 +3,7 @@
 mod config;
 mod kernels;
 mod motion;
+mod part;
 mod recheck;
 mod team;
 mod threads;

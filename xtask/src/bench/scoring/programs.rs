@@ -61,20 +61,18 @@ impl Programs {
         native_run(self.native_command(pair, setup), setup)
     }
 
-    /// With so many cores, and a thread for each. Reading overlaps with measuring, so one thread alone uses more than one core.
+    /// On these cores, with a thread for each.
     pub(super) fn native_on_cores(
         &self,
         pair: &RawPair,
-        cores: u32,
+        cores: &[u32],
         setup: ScoringSetup,
     ) -> Result<NativeRun> {
-        let setup = ScoringSetup { threads: cores, ..setup };
+        let setup = ScoringSetup { threads: u32::try_from(cores.len())?, ..setup };
+        let cores: Vec<String> = cores.iter().map(u32::to_string).collect();
         let command = self.native_command(pair, setup);
         let mut limited = Command::new("taskset");
-        limited
-            .args(["--cpu-list", &format!("0-{}", cores - 1)])
-            .arg(command.get_program())
-            .args(command.get_args());
+        limited.args(["--cpu-list", &cores.join(",")]).arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
             limited.env(name, value.unwrap_or_default());
         }

@@ -6,6 +6,7 @@ use std::arch::x86_64::*;
 use safe_unaligned_simd::x86_64::{_mm512_loadu_si512, _mm512_storeu_si512};
 
 use super::LANES;
+use crate::adm::avx2;
 use crate::adm::decouple::{AngleLimits, coarse_exactly, fine_exactly};
 use crate::vectors::{vectors, vectors_mut};
 
@@ -23,59 +24,7 @@ fn not_parallel(limits: AngleLimits, dot: __m512, reference: __m512, distorted: 
     [_mm512_castps_si512(not_surely), _mm512_castps_si512(_mm512_andnot_ps(surely_not, not_surely))]
 }
 
-/// Of 16-bit lanes: which vectors are parallel, and whether it is close for any.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-#[inline]
-fn parallel_fine(reference: [__m512i; 2], distorted: [__m512i; 2]) -> (__mmask32, bool) {
-    let of_half = |o: __m512i, t: __m512i| {
-        not_parallel(
-            AngleLimits::FINE,
-            _mm512_cvtepi32_ps(_mm512_madd_epi16(o, t)),
-            _mm512_cvtepi32_ps(_mm512_madd_epi16(o, o)),
-            _mm512_cvtepi32_ps(_mm512_madd_epi16(t, t)),
-        )
-    };
-    let [low, low_close] = of_half(
-        _mm512_unpacklo_epi16(reference[0], reference[1]),
-        _mm512_unpacklo_epi16(distorted[0], distorted[1]),
-    );
-    let [high, high_close] = of_half(
-        _mm512_unpackhi_epi16(reference[0], reference[1]),
-        _mm512_unpackhi_epi16(distorted[0], distorted[1]),
-    );
-    let close = _mm512_movepi32_mask(_mm512_or_si512(low_close, high_close));
-    (!_mm512_movepi16_mask(_mm512_packs_epi32(low, high)), close != 0)
-}
-
-/// A gain, and the largest magnitude whose product with it has 15 bits.
-#[derive(Clone, Copy)]
-struct Gain {
-    factor: __m512i,
-    most: __m512i,
-    least: __m512i,
-}
-
-impl Gain {
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    #[allow(clippy::cast_possible_truncation)] // At most 100, and at most 15 bits.
-    fn new(gain: u32) -> Self {
-        let most = i16::MAX / gain as i16;
-        Self {
-            factor: _mm512_set1_epi16(gain as i16),
-            most: _mm512_set1_epi16(most),
-            least: _mm512_set1_epi16(-most),
-        }
-    }
-
-    /// Products are limited to a magnitude of 32668 or more, which is more than a coefficient of a picture has.
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-    #[inline]
-    fn enhanced(&self, coefficients: __m512i, lanes: __mmask32) -> __m512i {
-        let limited = _mm512_max_epi16(_mm512_min_epi16(coefficients, self.most), self.least);
-        _mm512_mask_mullo_epi16(coefficients, lanes, limited, self.factor)
-    }
-}
-
+/// The enhancement gain is left to AVX2, whose code for it is faster.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(in crate::adm) fn decouple_fine(
     gain: u32,
@@ -85,12 +34,14 @@ pub(in crate::adm) fn decouple_fine(
     restored: [&mut [i16]; 3],
     added: [&mut [i16]; 3],
 ) {
+    if gain > 1 {
+        return avx2::decouple_fine(gain, length, reference, distorted, restored, added);
+    }
     let count = length.div_ceil(2 * LANES);
     let reference = reference.map(|band| vectors::<32, _>(band, count));
     let distorted = distorted.map(|band| vectors::<32, _>(band, count));
     let mut restored = restored.map(|band| vectors_mut::<32, _>(band, count));
     let mut added = added.map(|band| vectors_mut::<32, _>(band, count));
-    let enhancement = Gain::new(gain);
     let zero = _mm512_setzero_si512();
     for x in 0..count {
         let o = [
@@ -104,17 +55,15 @@ pub(in crate::adm) fn decouple_fine(
             _mm512_loadu_si512(&distorted[2][x]),
         ];
         // Without enhancement gain it does not matter whether vectors are parallel.
-        let (parallel, close) = if gain > 1 { parallel_fine([o[0], o[1]], [t[0], t[1]]) } else { (0, false) };
         let mut too_large = 0;
         for band in 0..3 {
             too_large |= _mm512_cmpgt_epu16_mask(_mm512_abs_epi16(o[band]), _mm512_set1_epi16(1 << 14));
-            let limit = if gain > 1 { enhancement.enhanced(o[band], parallel) } else { o[band] };
-            let below = _mm512_min_epi16(t[band], _mm512_max_epi16(limit, zero));
-            let left = _mm512_max_epi16(below, _mm512_min_epi16(limit, zero));
+            let below = _mm512_min_epi16(t[band], _mm512_max_epi16(o[band], zero));
+            let left = _mm512_max_epi16(below, _mm512_min_epi16(o[band], zero));
             _mm512_storeu_si512(&mut restored[band][x], left);
             _mm512_storeu_si512(&mut added[band][x], _mm512_sub_epi16(t[band], left));
         }
-        if close || too_large != 0 {
+        if too_large != 0 {
             fine_exactly(
                 gain,
                 [&reference[0][x], &reference[1][x], &reference[2][x]],

@@ -9,6 +9,7 @@ use vmafx_kernels::{
 };
 
 use super::config::KernelConfig;
+use super::part::PicturePart;
 use super::team::Team;
 use crate::engine::features::RequiredExtractor;
 use crate::engine::ffi::{PicturePlanes, SharedPicture};
@@ -91,6 +92,25 @@ impl Kernels {
         distorted: &SharedPicture,
     ) -> Result<Vec<f64>, KernelError> {
         Ok(self.measure_all(reference, &[distorted], 1)?.concat())
+    }
+
+    /// The values of a part of the pictures, which has the size that the kernels are for.
+    pub(super) fn measure_part(
+        &mut self,
+        reference: &SharedPicture,
+        distorted: &SharedPicture,
+        part: PicturePart,
+    ) -> Result<Vec<f64>, KernelError> {
+        let values = match (reference.planes()?, distorted.planes()?) {
+            (PicturePlanes::Bytes(reference), PicturePlanes::Bytes(distorted)) => {
+                self.measure_planes(&part.of(&reference)?, &[part.of(&distorted)?], 1)?
+            }
+            (PicturePlanes::Words(reference), PicturePlanes::Words(distorted)) => {
+                self.measure_planes(&part.of(&reference)?, &[part.of(&distorted)?], 1)?
+            }
+            _ => return Err(KernelError::Mixed),
+        };
+        Ok(values.concat())
     }
 
     /// The same for each distorted picture. Up to so many threads work at the same time.

@@ -32,9 +32,9 @@ impl NativeMotion {
         let extractors = extractors
             .iter()
             .map(|extractor| {
-                let motion =
-                    Motion::new(&config::motion(extractor, format, set)).map_err(KernelError::from)?;
-                let check = MotionCheck::new(extractor.motion_sad().unwrap_or_default());
+                let config = config::motion(extractor, format, set);
+                let motion = Motion::new(&config).map_err(KernelError::from)?;
+                let check = MotionCheck::new(config, extractor.motion_sad().unwrap_or_default());
                 Ok(MotionExtractor { outputs: extractor.outputs().collect(), motion, check })
             })
             .collect::<Result<_, NativeError>>()?;
@@ -78,7 +78,7 @@ impl NativeMotion {
 
 impl MotionExtractor {
     fn read<T: PlaneSample>(&mut self, luma: &Plane<'_, T>) -> Result<(), NativeError> {
-        let difference = self.motion.push(luma).map_err(KernelError::from)?;
-        self.check.frame(self.motion.config(), luma, difference)
+        self.motion.push(luma).map_err(KernelError::from)?;
+        self.check.frame(luma)
     }
 }

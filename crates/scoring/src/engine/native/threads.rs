@@ -4,22 +4,23 @@
 //! thread that begins a frame while others wait for one starts helpers for their number, which end with the frame ([`Team`]).
 //! So all threads work on a clip with a single frame, and on the last frames of every clip.
 //!
-//! A frame is one of the reference and those of all distorted clips, which share what depends on the reference alone. The
-//! threads are then fewer by the number of clips, and each has helpers from the start: frames in flight need memory for
-//! the pictures of all clips.
+//! The caller's thread, which reads the frames, is one of a few threads: it measures a frame when enough of them wait for the
+//! others. A further thread for reading would interrupt those that measure and empty their caches.
+//!
+//! With several distorted clips, a frame is one of the reference and those of all clips, which share what depends on the reference
+//! alone. The threads are then fewer by the number of clips, and each has helpers from the start: frames in flight need memory
+//! for the pictures of all clips. The caller's thread only reads.
 //!
 //! [`Team`]: super::team::Team
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use vmafx_kernels::InstructionSet;
-
 use super::kernels::Kernels;
-use super::recheck::{CheckSchedule, compare};
+use super::recheck::PairCheck;
 use super::{NativeError, NativeSetup};
 use crate::engine::ffi::SharedPicture;
 use crate::engine::session::{HeldCount, HeldPictures};
@@ -30,6 +31,9 @@ const MAX_PICTURES_PER_FRAME: usize = 8;
 
 /// Samples of luma that are worth a thread for one frame: some 3 ms of work.
 const SAMPLES_PER_THREAD: usize = 1 << 19;
+
+/// Reading a frame takes a fifth of the time of measuring it: for more threads, the caller's only reads.
+const MAX_THREADS_WITH_CALLER: usize = 4;
 
 /// The values of pairs, by their index.
 pub(super) type MeasuredPairs = BTreeMap<u32, Vec<f64>>;
@@ -43,17 +47,16 @@ struct Frame {
 
 /// What one thread measures with.
 struct FrameMeasurer {
-    setup: Arc<NativeSetup>,
     kernels: Kernels,
     /// Threads that work on each frame, even if none is idle.
     threads: usize,
-    schedule: CheckSchedule,
+    check: PairCheck,
 }
 
 impl FrameMeasurer {
     fn new(setup: &Arc<NativeSetup>, threads: usize) -> Result<Self, NativeError> {
         let kernels = Kernels::for_threads(&setup.extractors, setup.format, setup.set, threads)?;
-        Ok(Self { setup: Arc::clone(setup), kernels, threads, schedule: CheckSchedule::random() })
+        Ok(Self { kernels, threads, check: PairCheck::new(setup) })
     }
 
     /// The values of each pair. So many more threads help.
@@ -61,12 +64,8 @@ impl FrameMeasurer {
         let Frame { reference, distorted, .. } = frame;
         let pictures: Vec<_> = distorted.iter().map(|(_, picture)| picture).collect();
         let all = self.kernels.measure_all(reference, &pictures, self.threads + helpers)?;
-        let NativeSetup { extractors, outputs, format, set } = &*self.setup;
-        for (picture, values) in pictures.iter().zip(&all) {
-            if *set != InstructionSet::Scalar && self.schedule.is_due() {
-                let mut scalar = Kernels::new(extractors, *format, InstructionSet::Scalar)?;
-                compare(outputs.iter(), *set, values, &scalar.measure(reference, picture)?)?;
-            }
+        for picture in pictures {
+            self.check.pair(reference, picture)?;
         }
         Ok(distorted.iter().map(|(index, _)| *index).zip(all).collect())
     }
@@ -101,15 +100,25 @@ impl ThreadPlan {
         (0..measurers).map(move |index| threads / measurers + usize::from(index < threads % measurers))
     }
 
-    /// Frames that wait while every thread measures one. One is ready when a thread needs it, except where the pictures of all
-    /// clips would have to wait.
-    fn queued(self) -> usize {
-        usize::from(self.pictures == 1)
+    /// Whether the caller's thread is one of several that measure.
+    fn caller_measures(self) -> bool {
+        self.pictures == 1 && (2..=MAX_THREADS_WITH_CALLER).contains(&self.measurers)
     }
 
-    /// Frames that are measured or wait to be, if not in the caller's thread.
+    /// Threads that only measure.
+    fn started(self) -> usize {
+        self.measurers - usize::from(self.caller_measures())
+    }
+
+    /// Frames that wait while every thread measures one: as many as the other threads need while the caller's measures one, or
+    /// none where the pictures of all clips would have to wait.
+    fn queued(self) -> usize {
+        if self.caller_measures() { self.started() } else { usize::from(self.pictures == 1) }
+    }
+
+    /// Frames that other threads measure or have queued.
     fn held_frames(self) -> usize {
-        if self.threads == 1 { 0 } else { self.measurers + self.queued() }
+        if self.threads == 1 { 0 } else { self.started() + self.queued() }
     }
 }
 
@@ -122,13 +131,27 @@ pub(super) struct Measurer {
 
 enum MeasuringMode {
     Here { measurer: FrameMeasurer, measured: MeasuredPairs },
-    Threads(MeasuringThreads),
+    Threads(Box<MeasuringThreads>),
 }
 
 struct MeasuringThreads {
     frames: Option<SyncSender<Frame>>,
     threads: Vec<JoinHandle<()>>,
     values: Receiver<MeasuredFrame>,
+    /// Of the caller's thread, with the frame that it keeps until the next is there: it measures the last one itself, with the help of
+    /// those that have none.
+    own: Option<(MeasuringThread, Option<Frame>)>,
+}
+
+/// One of several threads.
+struct MeasuringThread {
+    measurer: FrameMeasurer,
+    plan: ThreadPlan,
+    frames: Arc<Mutex<Receiver<Frame>>>,
+    /// Counts the threads of measurers that have no frame. Two that begin at the same time may both count a third: more threads
+    /// than wanted then run until the end of a frame.
+    idle: Arc<AtomicUsize>,
+    done: Sender<MeasuredFrame>,
 }
 
 type MeasuredFrame = Result<Vec<(u32, Vec<f64>)>, NativeError>;
@@ -142,7 +165,7 @@ impl Measurer {
         } else {
             let measurers = plan.shares().map(|threads| FrameMeasurer::new(setup, threads));
             let measurers = measurers.collect::<Result<Vec<_>, _>>()?;
-            MeasuringMode::Threads(MeasuringThreads::start(measurers, plan)?)
+            MeasuringMode::Threads(Box::new(MeasuringThreads::start(measurers, plan)?))
         };
         Ok(Self { plan, collected: None, mode })
     }
@@ -152,10 +175,12 @@ impl Measurer {
         let ThreadPlan { pictures, .. } = self.plan;
         let count = |pictures: usize| u32::try_from(pictures).unwrap_or(u32::MAX);
         let measured = self.plan.held_frames();
+        // The caller's thread measures a frame, or gives it to another one, when the next is there.
+        let last = usize::from(self.plan.caller_measures());
         HeldPictures {
             // A frame that lacks clips, because they ended, is measured when the next frame begins.
-            reference: HeldCount { kept: count(pictures.min(2) - 1), measured: count(measured) },
-            distorted: HeldCount { kept: count(pictures - 1), measured: count(measured * pictures) },
+            reference: HeldCount { kept: count(pictures.min(2) - 1 + last), measured: count(measured) },
+            distorted: HeldCount { kept: count(pictures - 1 + last), measured: count(measured * pictures) },
         }
     }
 
@@ -187,10 +212,7 @@ impl Measurer {
                 measured.extend(measurer.measure(&frame, 0)?);
                 Ok(())
             }
-            MeasuringMode::Threads(threads) => {
-                let is_sent = threads.frames.as_ref().is_some_and(|frames| frames.send(frame).is_ok());
-                if is_sent { Ok(()) } else { Err(NativeError::ThreadGone) }
-            }
+            MeasuringMode::Threads(threads) => threads.measure(frame),
         }
     }
 
@@ -199,16 +221,7 @@ impl Measurer {
         self.measure_collected()?;
         match self.mode {
             MeasuringMode::Here { measured, .. } => Ok(measured),
-            MeasuringMode::Threads(mut threads) => {
-                if !threads.stop() {
-                    return Err(NativeError::ThreadGone);
-                }
-                let mut measured = MeasuredPairs::new();
-                for values in threads.values.try_iter() {
-                    measured.extend(values?);
-                }
-                Ok(measured)
-            }
+            MeasuringMode::Threads(threads) => threads.finish(),
         }
     }
 }
@@ -217,15 +230,55 @@ impl MeasuringThreads {
     fn start(measurers: Vec<FrameMeasurer>, plan: ThreadPlan) -> std::io::Result<Self> {
         let (sender, receiver) = sync_channel(plan.queued());
         let receiver = Arc::new(Mutex::new(receiver));
-        let idle = Arc::new(AtomicUsize::new(plan.threads));
+        let of_caller =
+            if plan.caller_measures() { measurers.last().map_or(0, |last| last.threads) } else { 0 };
+        let idle = Arc::new(AtomicUsize::new(plan.threads - of_caller));
         let (done, values) = channel();
-        let mut started = Self { frames: Some(sender), threads: Vec::new(), values };
-        for mut measurer in measurers {
-            let (receiver, idle, done) = (Arc::clone(&receiver), Arc::clone(&idle), done.clone());
-            let run = move || measure_all(&mut measurer, plan, &receiver, &idle, &done);
+        let mut measuring = measurers.into_iter().map(|measurer| MeasuringThread {
+            measurer,
+            plan,
+            frames: Arc::clone(&receiver),
+            idle: Arc::clone(&idle),
+            done: done.clone(),
+        });
+        let mut started = Self { frames: Some(sender), threads: Vec::new(), values, own: None };
+        for mut thread in measuring.by_ref().take(plan.started()) {
+            let run = move || thread.measure_all();
             started.threads.push(thread::Builder::new().name("measure".to_owned()).spawn(run)?);
         }
+        started.own = measuring.next().map(|own| (own, None));
         Ok(started)
+    }
+
+    /// Takes the next frame.
+    fn measure(&mut self, frame: Frame) -> Result<(), NativeError> {
+        let Some(frames) = &self.frames else { return Err(NativeError::ThreadGone) };
+        let Some((own, last)) = &mut self.own else {
+            return frames.send(frame).map_err(|_| NativeError::ThreadGone);
+        };
+        let Some(before) = last.replace(frame) else { return Ok(()) };
+        match frames.try_send(before) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(before)) => own.measure_of_caller(&before),
+            Err(TrySendError::Disconnected(_)) => Err(NativeError::ThreadGone),
+        }
+    }
+
+    fn finish(mut self) -> Result<MeasuredPairs, NativeError> {
+        self.frames = None;
+        if let Some((mut own, last)) = self.own.take() {
+            last.map_or(Ok(()), |last| own.measure_of_caller(&last))?;
+            own.idle.fetch_add(own.measurer.threads, Ordering::Relaxed);
+            own.measure_all();
+        }
+        if !self.stop() {
+            return Err(NativeError::ThreadGone);
+        }
+        let mut measured = MeasuredPairs::new();
+        for values in self.values.try_iter() {
+            measured.extend(values?);
+        }
+        Ok(measured)
     }
 
     /// Ends the threads after the frames that they were given. Whether all of them measured to the end.
@@ -242,26 +295,32 @@ impl Drop for MeasuringThreads {
     }
 }
 
-/// `idle` counts the threads of measurers that have no frame. Two that begin at the same time may both count a third: more
-/// threads than wanted then run until the end of a frame.
-fn measure_all(
-    measurer: &mut FrameMeasurer,
-    plan: ThreadPlan,
-    frames: &Mutex<Receiver<Frame>>,
-    idle: &AtomicUsize,
-    done: &Sender<MeasuredFrame>,
-) {
-    loop {
-        // Only the receiver is behind the lock, which is as it was if a thread panicked.
-        let next = frames.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(frame) = next else { return };
-        let others = idle.fetch_sub(measurer.threads, Ordering::Relaxed) - measurer.threads;
-        let helpers = others.min(plan.per_frame.saturating_sub(measurer.threads));
-        let values = measurer.measure(&frame, helpers);
-        idle.fetch_add(measurer.threads, Ordering::Relaxed);
-        if done.send(values).is_err() {
-            return;
+impl MeasuringThread {
+    /// Measures frames until there are no more.
+    fn measure_all(&mut self) {
+        loop {
+            // Only the receiver is behind the lock, which is as it was if a thread panicked.
+            let next = self.frames.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(frame) = next else { return };
+            let others =
+                self.idle.fetch_sub(self.measurer.threads, Ordering::Relaxed) - self.measurer.threads;
+            let measured = self.measure(&frame, others);
+            self.idle.fetch_add(self.measurer.threads, Ordering::Relaxed);
+            if self.done.send(measured).is_err() {
+                return;
+            }
         }
+    }
+
+    /// In the caller's thread, which is not idle between frames.
+    fn measure_of_caller(&mut self, frame: &Frame) -> Result<(), NativeError> {
+        let measured = self.measure(frame, self.idle.load(Ordering::Relaxed));
+        self.done.send(measured).map_err(|_| NativeError::ThreadGone)
+    }
+
+    fn measure(&mut self, frame: &Frame, idle: usize) -> MeasuredFrame {
+        let helpers = idle.min(self.plan.per_frame.saturating_sub(self.measurer.threads));
+        self.measurer.measure(frame, helpers)
     }
 }
 
