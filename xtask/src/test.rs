@@ -40,6 +40,8 @@ pub(crate) enum NamedTest {
     MemorySafety,
     /// Print what a node pays for the check of its kernels.
     CheckCost,
+    /// Print how fast one and two threads measure one frame of 2160p.
+    FrameThreads,
 }
 
 impl NamedTest {
@@ -49,6 +51,9 @@ impl NamedTest {
                 run_ignored(&["--test", "scoring", "random_clips_have_the_bits"], &["--nocapture"], &[])
             }
             Self::CheckCost => run_ignored(&["--lib", "what_the_checks_cost"], &["--nocapture"], &[]),
+            Self::FrameThreads => {
+                run_ignored(&["--lib", "how_fast_threads_measure_one_frame"], &["--nocapture"], &[])
+            }
             Self::MemorySafety => memory_safety(),
         }
     }

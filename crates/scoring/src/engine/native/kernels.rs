@@ -241,3 +241,40 @@ fn adm_values(scores: AdmScores) -> Vec<f64> {
     values.extend(scores.scales.map(|scale| scale.score()));
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use vmafx_job::{BitDepth, PixelFormat};
+
+    use super::*;
+    use crate::engine::features::RequiredExtractors;
+    use crate::engine::ffi::PicturePool;
+    use crate::engine::models::Model;
+
+    /// Prints what `docs/engine.md` says of one large frame.
+    #[test]
+    #[ignore = "a measurement: make test ONLY=frame-threads runs it"]
+    fn how_fast_threads_measure_one_frame() {
+        let (chroma, depth) = (PixelFormat::Yuv420p, BitDepth::Eight);
+        let format = PictureFormat { width: 3840, height: 2160, chroma, depth };
+        let mut required = RequiredExtractors::default();
+        Model::named("vmaf_4k_v0.6.1").unwrap().add_extractors(&mut required).unwrap();
+        let extractors = required.take(|extractor| extractor.name() != "motion");
+        let pool = PicturePool::new(format, 2).unwrap();
+        let frames = [0, 9].map(|noise| crate::engine::native::recheck::picture(&pool, noise).unwrap());
+        for set in InstructionSet::available().skip(1) {
+            let [one, two] = [1, 2].map(|threads| {
+                let mut kernels = Kernels::for_threads(&extractors, format, set, 1).unwrap();
+                let mut frame = || {
+                    let start = Instant::now();
+                    kernels.measure_all(&frames[0], &[&frames[1]], threads).unwrap();
+                    start.elapsed().as_secs_f64() * 1e3
+                };
+                (0..9).map(|_| frame()).fold(f64::INFINITY, f64::min)
+            });
+            println!("{set}: one thread {one:.1} ms, two {two:.1} ms, ratio {:.2}", one / two);
+        }
+    }
+}

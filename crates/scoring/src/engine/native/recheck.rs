@@ -251,7 +251,7 @@ fn check_motion(
 }
 
 /// Waves with noise.
-fn picture(pool: &Arc<PicturePool>, noise: u32) -> Result<SharedPicture, LibvmafError> {
+pub(super) fn picture(pool: &Arc<PicturePool>, noise: u32) -> Result<SharedPicture, LibvmafError> {
     let depth = pool.format().depth;
     let mut picture = pool.fetch()?;
     let mut state = 1_u32;
