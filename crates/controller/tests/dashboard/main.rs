@@ -1,4 +1,4 @@
-//! The dashboard of the real controller: its headers and its session.
+//! The dashboard of the real controller: its headers, its session, and its pages in a real browser.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 #[path = "../support/clock.rs"]
@@ -17,8 +17,11 @@ mod issuer;
 #[allow(dead_code, reason = "other tests use all of it")]
 mod node;
 
+mod browser;
 mod files;
+mod pages;
 mod session;
+mod workers;
 
 /// The module in which `node.rs` expects its client.
 mod server {
