@@ -47,6 +47,13 @@ export class Visitor {
     assert.ok(this.problems.length < before, `no response had the status ${status}`);
   }
 
+  /** Requests that failed because a scenario stopped the controller. */
+  expectOutage() {
+    const before = this.problems.length;
+    this.problems = this.problems.filter((problem) => !/^console: .*net::ERR_/.test(problem));
+    assert.ok(this.problems.length < before, "no request failed");
+  }
+
   async goto(path) {
     await this.page.goto(path);
   }

@@ -38,8 +38,8 @@ pub(crate) async fn run(scenario: &str, settings: &[(&str, &str)]) {
     let by_issuer = issuer.settings();
     let by_issuer: Vec<_> = by_issuer.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let roots = [("VMAFX_SCORING_ROOTS", "/clips,https://media.example/,s3://renditions/")];
-    let controller = Controller::with(config().envs(&roots).envs(&by_issuer).envs(settings)).await;
-    run_on(scenario, &controller, issuer).await;
+    let mut controller = Controller::with(config().envs(&roots).envs(&by_issuer).envs(settings)).await;
+    run_on(scenario, &mut controller, issuer).await;
 }
 
 /// Runs the scenario on a controller without authentication.
@@ -48,11 +48,11 @@ pub(crate) async fn run_without_authentication(scenario: &str) {
         return prerequisite::skip(missing);
     }
     let config = vmafx_testkit::controller::ControllerConfig::new(crate::controller::PROGRAM);
-    let controller = Controller::with(config).await;
-    run_on(scenario, &controller, Issuer::start().await).await;
+    let mut controller = Controller::with(config).await;
+    run_on(scenario, &mut controller, Issuer::start().await).await;
 }
 
-async fn run_on(scenario: &str, controller: &Controller, issuer: Issuer) {
+async fn run_on(scenario: &str, controller: &mut Controller, issuer: Issuer) {
     let mut workers = Workers::new(controller, issuer);
     let tokens = json!({ "reader": READER, "writer": WRITER, "stranger": STRANGER });
     let mut node = Command::new("node")

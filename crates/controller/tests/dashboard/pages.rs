@@ -14,6 +14,11 @@ async fn the_list_pages_filters_and_changes_without_a_reload() {
 }
 
 #[tokio::test]
+async fn pages_recover_when_the_controller_is_back() {
+    run("outage", &[]).await;
+}
+
+#[tokio::test]
 async fn the_page_of_a_job_explains_follows_and_labels_it() {
     run("job", &[]).await;
 }

@@ -28,7 +28,7 @@ impl Workers {
     }
 
     /// Does what the request asks for, and returns what it needs to know.
-    pub(crate) async fn answer(&mut self, controller: &Controller, request: &Value) -> Value {
+    pub(crate) async fn answer(&mut self, controller: &mut Controller, request: &Value) -> Value {
         match text(request, "ask") {
             "register" => self.register(text(request, "node"), request["slots"].as_i64().unwrap_or(4)).await,
             "pull" => self.pull(text(request, "node")).await,
@@ -37,6 +37,14 @@ impl Workers {
             "fail" => self.fail(request).await,
             "tokens" => {
                 controller.set_tokens(text(request, "tokens")).unwrap();
+                Value::Null
+            }
+            "kill the controller" => {
+                controller.kill().unwrap();
+                Value::Null
+            }
+            "restart the controller" => {
+                controller.restart().await.unwrap();
                 Value::Null
             }
             "expiring token" => {
