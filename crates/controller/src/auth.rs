@@ -17,10 +17,11 @@
 //! | every served method is listed in the permissions                   | `permissions/tests.rs`                      |
 //! | the body of a denied request is not read                           | `tests/auth/gate.rs`                        |
 //! | a stream ends with the access of its caller                        | `tests/tenants/streams.rs`                  |
+//! | no page of another site acts by the cookie of the dashboard        | `request_origin.rs`, `tests/dashboard`      |
 
 mod args;
 mod authenticator;
-mod bearer;
+pub(crate) mod bearer;
 mod call_access;
 pub(crate) mod certificates;
 mod claims;
@@ -40,6 +41,8 @@ mod principal;
 mod provider;
 mod refresher;
 mod reloading_file;
+pub(crate) mod request_origin;
+pub(crate) mod session_cookie;
 mod static_tokens;
 mod subjects;
 mod tenants;

@@ -11,12 +11,15 @@ mod openapi;
 mod problem;
 pub mod routes;
 mod score;
+mod session;
 pub mod shape;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 
+use crate::auth::Authenticator;
+use crate::auth::session_cookie::SessionCookie;
 use crate::refusal::Refusal;
 use crate::service::Service;
 
@@ -38,4 +41,13 @@ pub fn router(service: Service, max_body_bytes: Option<usize>) -> Router {
         .fallback(async || Refusal::NotFound("this path does not exist; see /openapi.json".to_owned()))
         .layer(max_body_bytes.map_or_else(DefaultBodyLimit::disable, DefaultBodyLimit::max))
         .with_state(service)
+}
+
+/// The session of a browser. Its handlers authenticate by themselves, and take no body that is longer than a token.
+pub(crate) fn session_router(authenticator: Authenticator, cookie: SessionCookie) -> Router {
+    let sessions = session::Sessions { authenticator, cookie };
+    Router::new()
+        .route(routes::SESSION, get(session::show).post(session::sign_in).delete(session::sign_out))
+        .layer(DefaultBodyLimit::max(session::MAX_BODY_BYTES))
+        .with_state(sessions)
 }

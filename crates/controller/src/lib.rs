@@ -5,6 +5,7 @@
 //! | [`service`]     | every operation, in terms of the domain                                           |
 //! | [`grpc`]        | both gRPC services                                                                |
 //! | [`http`]        | the HTTP API                                                                      |
+//! | [`dashboard`]   | the pages of the dashboard                                                        |
 //! | [`auth`]        | authentication and authorization                                                  |
 //! | [`audit`]       | the audit log                                                                     |
 //! | [`identity`]    | identity and roles of a caller                                                    |
@@ -24,6 +25,7 @@
 pub mod audit;
 pub mod auth;
 pub mod background;
+pub mod dashboard;
 mod dispatch;
 mod freed_room;
 pub mod grpc;

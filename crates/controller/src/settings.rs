@@ -64,6 +64,11 @@ pub struct Settings {
     #[arg(long, env = "VMAFX_MAX_STREAMS", value_name = "NUMBER", default_value_t = 1024)]
     pub max_streams: usize,
 
+    /// Serve the dashboard on the HTTP port, and accept its cookie.
+    #[arg(long, env = "VMAFX_DASHBOARD", value_name = "true|false", default_value_t = true)]
+    #[arg(action = clap::ArgAction::Set, hide_possible_values = true)]
+    pub dashboard: bool,
+
     /// Whether to write heartbeats to the status of VmafxNode resources; `auto`: only inside a cluster.
     #[arg(long, env = "VMAFX_NODE_STATUS", value_name = "WHEN", default_value = "auto")]
     pub node_status: NodeStatusMode,
@@ -184,6 +189,7 @@ mod tests {
         let half_of_the_volume = settings.limits.of_tenant(Some(1 << 30)).stored_bytes;
         assert_eq!(half_of_the_volume, 512 << 20);
         assert_eq!(settings.limits.limits_writer_priority, 1000);
+        assert!(settings.dashboard);
         let retention = settings.retention.validate().unwrap();
         assert_eq!((retention.jobs_for, retention.jobs), (Duration::from_hours(30 * 24), 1_000_000));
     }

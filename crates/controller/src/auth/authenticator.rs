@@ -46,7 +46,7 @@ impl Authenticator {
     /// The refusal does not say what is wrong with the token; the debug log does. Only the operator may call for a
     /// `namespace`, and has its tenant then. Without authentication there is one tenant, which every namespace has. The
     /// `call` learns who calls as soon as the token is verified, also if it is refused then.
-    pub(super) async fn authenticate_for(
+    pub(crate) async fn authenticate_for(
         &self,
         bearer: Option<&str>,
         namespace: Option<&str>,
@@ -90,8 +90,18 @@ impl Authenticator {
         &self.0.signal
     }
 
+    /// When a token that was authenticated expires, in seconds since the epoch; `None` for a token of the token file, which
+    /// is valid until it is removed.
+    pub(crate) fn expiry(&self, token: &str) -> Option<i64> {
+        self.0.cache.get(&token_digest(token)).map(|cached| cached.expires_at())
+    }
+
+    pub(crate) fn unix_seconds(&self) -> i64 {
+        self.0.clocks.unix_seconds()
+    }
+
     /// Whether authentication is disabled.
-    pub(super) fn accepts_everybody(&self) -> bool {
+    pub(crate) fn accepts_everybody(&self) -> bool {
         self.0.anonymous.is_some()
     }
 

@@ -2,7 +2,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 /// Returns the bearer token if the request has exactly one `Authorization` header.
-pub(super) fn token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next()?.to_str().ok()?;
     if values.next().is_some() {

@@ -13,15 +13,11 @@
 use std::sync::Arc;
 
 use futures::{StreamExt as _, stream};
-use http::HeaderMap;
-use http::header::{AUTHORIZATION, HeaderName};
 use tokio::sync::watch;
-use vmafx_proto::NAMESPACE_HEADER;
 use vmafx_queue::TenantId;
 
 use super::authenticator::Authenticator;
 use super::outcome::AuthOutcome;
-use super::{bearer, namespaces};
 use crate::audit::AuditedCall;
 use crate::identity::{Identity, Roles};
 use crate::refusal::Refusal;
@@ -54,8 +50,9 @@ pub struct CallAccess(Option<Arc<CheckedAccess>>);
 /// What the call was authorized by.
 struct CheckedAccess {
     authenticator: Authenticator,
-    /// Token and namespace of the call.
-    headers: HeaderMap,
+    token: Option<String>,
+    /// The namespace that the call is for.
+    namespace: Option<String>,
     tenant: TenantId,
     /// The call needs one of them.
     roles: Roles,
@@ -67,23 +64,18 @@ impl CallAccess {
 
     pub(super) fn new(
         authenticator: &Authenticator,
-        headers: &HeaderMap,
+        (token, namespace): (Option<&str>, Option<&str>),
         identity: &Identity,
         roles: Roles,
     ) -> Self {
         if authenticator.accepts_everybody() {
             return Self::UNLIMITED;
         }
-        let mut kept = HeaderMap::new();
-        for name in [AUTHORIZATION, HeaderName::from_static(NAMESPACE_HEADER)] {
-            for value in headers.get_all(&name) {
-                kept.append(&name, value.clone());
-            }
-        }
         let authenticator = authenticator.clone();
         Self(Some(Arc::new(CheckedAccess {
             authenticator,
-            headers: kept,
+            token: token.map(str::to_owned),
+            namespace: namespace.map(str::to_owned),
             tenant: identity.tenant.clone(),
             roles,
         })))
@@ -120,7 +112,7 @@ impl CallAccess {
 
 impl CheckedAccess {
     async fn check(&self) -> Result<(), Refusal> {
-        let (token, namespace) = (bearer::token(&self.headers), namespaces::of_call(&self.headers));
+        let (token, namespace) = (self.token.as_deref(), self.namespace.as_deref());
         let identified = self.authenticator.identify(token, namespace, &AuditedCall::default()).await;
         let identity = identified.map_err(refusal)?;
         if identity.tenant != self.tenant {

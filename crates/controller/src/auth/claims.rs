@@ -29,6 +29,11 @@ impl ValidityPeriod {
         }
         if now < self.from { Err(AuthOutcome::Premature) } else { Ok(()) }
     }
+
+    /// The end that the token states.
+    pub(super) fn expires_at(self) -> i64 {
+        self.until.saturating_sub(LEEWAY)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

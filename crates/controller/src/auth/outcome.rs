@@ -36,6 +36,8 @@ closed_label! {
         /// The call needs a client certificate, or has one of another namespace.
         Certificate = "certificate",
         UnknownMethod = "unknown_method",
+        /// A page of another site may have caused the change.
+        OtherOrigin = "other_origin",
         KeysUnavailable = "keys_unavailable",
         TenantsStale = "tenants_stale",
     }
@@ -61,7 +63,7 @@ impl AuthOutcome {
                 "the namespace belongs to no tenant: one VmafxTenant, which is Ready, must list it in spec.namespaces"
                     .to_owned(),
             ),
-            Self::Role | Self::Certificate | Self::UnknownMethod => {
+            Self::Role | Self::Certificate | Self::UnknownMethod | Self::OtherOrigin => {
                 Refusal::Denied("the caller is not authorized for this call".to_owned())
             }
             // An accepted call is never refused; mapping it to this refusal fails closed.

@@ -88,11 +88,21 @@ static GRPC_METHODS: [GrpcMethod; 22] = {
 /// Method, path in the router's syntax, permission.
 pub type HttpRoute = (Method, &'static str, Permission);
 
-pub static HTTP_ROUTES: [HttpRoute; 15] = [
+pub static HTTP_ROUTES: [HttpRoute; 24] = [
     (Method::GET, "/healthz", Permission::Exempt),
     (Method::GET, "/readyz", Permission::Exempt),
     (Method::GET, "/metrics", Permission::Exempt),
     (Method::GET, "/openapi.json", Permission::Exempt),
+    // The pages and files of the dashboard contain no data, and its session is how a caller shows a token.
+    (Method::GET, "/", Permission::Exempt),
+    (Method::GET, "/jobs", Permission::Exempt),
+    (Method::GET, "/jobs/{id}", Permission::Exempt),
+    (Method::GET, "/nodes", Permission::Exempt),
+    (Method::GET, "/sign-in", Permission::Exempt),
+    (Method::GET, "/assets/{name}", Permission::Exempt),
+    (Method::GET, "/session", Permission::Exempt),
+    (Method::POST, "/session", Permission::Exempt),
+    (Method::DELETE, "/session", Permission::Exempt),
     (Method::POST, "/v1/score", WRITE),
     (Method::GET, "/v1/jobs", READ),
     (Method::POST, "/v1/jobs", WRITE),

@@ -42,6 +42,10 @@ impl CachedToken {
         let UsableKeys { version: current, .. } = keys.find(kid).await.ok()?;
         (current == *version).then(|| principal.clone())
     }
+
+    pub(super) fn expires_at(&self) -> i64 {
+        self.verified.validity.expires_at()
+    }
 }
 
 pub(super) type TokenDigest = [u8; 32];

@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::routes;
 use super::shape::{
     AttemptList, CancelJob, EventsQuery, Explanation, Job, JobList, LabelJob, Labelled, ListQuery, NodeList,
-    Score, ScoreRequest, SubmitJob, Submitted, UpdateJob,
+    Score, ScoreRequest, Session, SignIn, SubmitJob, Submitted, UpdateJob,
 };
 
 pub(super) async fn serve() -> Json<&'static Value> {
@@ -123,6 +123,36 @@ fn operations(schemas: &mut SchemaGenerator) -> Vec<Operation> {
             .takes(&schema::<ScoreRequest>(schemas))
             .responds(200, "The score of the job.", &schema::<Score>(schemas))
             .refuses(500, "The job failed or was cancelled."),
+        get(
+            routes::SESSION,
+            "getSession",
+            "Who the caller is, by its token or by the cookie of the dashboard.",
+        )
+        .without_token()
+        .responds(200, "The caller; without one, nobody is signed in.", &schema::<Session>(schemas))
+        .refuses(403, "The tenant of the caller is suspended.")
+        .refuses(404, "The dashboard is switched off.")
+        .refuses(503, "The token cannot be verified now."),
+        post(routes::SESSION, "signIn", "Have a browser keep a token in the cookie of the dashboard.")
+            .without_token()
+            .of_dashboard()
+            .takes(&schema::<SignIn>(schemas))
+            .responds(
+                200,
+                "The caller whose token it is; the response sets the cookie.",
+                &schema::<Session>(schemas),
+            )
+            .refuses(400, "The request is invalid, or the token is too long for a cookie.")
+            .refuses(401, "The token is invalid.")
+            .refuses(403, "The request comes from the page of another site, or the tenant is suspended.")
+            .refuses(404, "The dashboard is switched off.")
+            .refuses(503, "The token cannot be verified now."),
+        Operation::new(Method::DELETE, routes::SESSION, "signOut", "Have a browser forget the cookie.")
+            .without_token()
+            .of_dashboard()
+            .responds(200, "Nobody is signed in.", &schema::<Session>(schemas))
+            .refuses(403, "The request comes from the page of another site.")
+            .refuses(404, "The dashboard is switched off."),
         get(routes::OPENAPI, "openapi", "Get this document.").without_token().responds(
             200,
             "This document.",

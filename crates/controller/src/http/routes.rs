@@ -11,9 +11,10 @@ pub const LABEL: &str = "/v1/jobs/{id}/label";
 pub const NODES: &str = "/v1/nodes";
 pub const EVENTS: &str = "/v1/events";
 pub const SCORE: &str = "/v1/score";
+pub const SESSION: &str = "/session";
 pub const OPENAPI: &str = "/openapi.json";
 
-pub const ALL: [(Method, &str); 12] = [
+pub const ALL: [(Method, &str); 15] = [
     (Method::GET, JOBS),
     (Method::POST, JOBS),
     (Method::GET, JOB),
@@ -25,5 +26,8 @@ pub const ALL: [(Method, &str); 12] = [
     (Method::GET, NODES),
     (Method::GET, EVENTS),
     (Method::POST, SCORE),
+    (Method::GET, SESSION),
+    (Method::POST, SESSION),
+    (Method::DELETE, SESSION),
     (Method::GET, OPENAPI),
 ];

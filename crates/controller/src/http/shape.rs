@@ -5,6 +5,7 @@ mod label;
 mod node;
 mod query;
 mod scoring;
+mod session;
 mod time;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use self::label::{LabelJob, LabelScale};
 pub use self::node::{Node, NodeList, Quarantine};
 pub use self::query::{EventsQuery, ListQuery, NoQuery, Order};
 pub use self::scoring::{Scoring, Size};
+pub use self::session::{Session, SessionCaller, SignIn};
 pub use self::time::rfc3339;
 
 /// Texts that programs read have no control characters.

@@ -17,7 +17,9 @@ use vmafx_queue::clock::Clock;
 use super::Addresses;
 use crate::audit::{AuditLog, GrpcAuditLayer, audit_http};
 use crate::auth::middleware::{CallAuthorizer, GrpcAuthLayer, authorize_http};
+use crate::auth::session_cookie::SessionCookie;
 use crate::auth::{Access, CertificatePolicy};
+use crate::dashboard;
 use crate::grpc::{self, CallMetrics, CountCalls, MessageSizes, MethodTimes, ServingLayer};
 use crate::metrics::{self, ControllerMetrics, MetricsPages, QueueGauges};
 use crate::service::Service;
@@ -64,7 +66,7 @@ pub(super) async fn open(
         add_grpc(settings, &parts, connections, drain, tasks).await?;
     }
     if let Some(listener) = http {
-        let router = router(parts, settings.http.body_limit());
+        let router = router(parts, settings);
         let shutdown = tasks.shutdown();
         let served = serve_with(listener, router, http_options, shutdown.clone());
         tasks.service("http", with_drain_timeout(served, "http", drain, shutdown));
@@ -136,15 +138,24 @@ async fn with_drain_timeout<E: Into<BoxError>>(
     }
 }
 
-fn router(parts: ListenerParts, max_body_bytes: Option<usize>) -> Router {
+fn router(parts: ListenerParts, settings: &Settings) -> Router {
     let ListenerParts { service, access, readiness, pages, gauges, audit, clock, .. } = parts;
     let controller_metrics = service.metrics().clone();
     let store = service.store().clone();
     let probes = health::router(readiness).layer(from_fn_with_state(controller_metrics.clone(), count_probe));
+    let authenticator = access.authenticator;
+    let dashboard = if settings.dashboard {
+        let cookie = SessionCookie { secure: settings.http.http_tls };
+        dashboard::router().merge(crate::http::session_router(authenticator.clone(), cookie))
+    } else {
+        Router::new()
+    };
+    let authorizer = CallAuthorizer::new(authenticator.clone()).with_cookies(settings.dashboard);
     probes
-        .merge(metrics::router(pages, access.authenticator.clone(), gauges, controller_metrics, store, clock))
-        .merge(crate::http::router(service, max_body_bytes))
-        .layer(from_fn_with_state(CallAuthorizer::new(access.authenticator), authorize_http))
+        .merge(metrics::router(pages, authenticator, gauges, controller_metrics, store, clock))
+        .merge(crate::http::router(service, settings.http.body_limit()))
+        .merge(dashboard)
+        .layer(from_fn_with_state(authorizer, authorize_http))
         .layer(from_fn_with_state(audit, audit_http))
 }
 

@@ -113,6 +113,7 @@ fn with_a_tenant_for_each_namespace_only_the_dedicated_accounts_are_accepted_eve
     assert_eq!(variable("vmafx-controller", "VMAFX_AUTH_OPERATOR_SUBJECT").as_deref(), Some(operator));
     let tenant = variable("vmafx-controller", "VMAFX_AUTH_DEFAULT_TENANT");
     assert_eq!(tenant.as_deref(), Some("{namespace}"));
+    assert_eq!(variable("vmafx-controller", "VMAFX_DASHBOARD").as_deref(), Some("false"));
     let pools = variable("vmafx-controller", "VMAFX_SHARED_POOLS");
     assert_eq!(pools.as_deref(), Some("pool=*,studio-a=studio-b+studio-c"));
     assert_eq!(variable("vmafx-controller", "VMAFX_TENANT_WEIGHTS").as_deref(), Some("studio-a=2"));

@@ -266,6 +266,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "vmafx.fullname" . }}-
 - { name: VMAFX_LOG_LEVEL, value: {{ $controller.logLevel | quote }} }
 - { name: VMAFX_HTTP_ADDR, value: {{ printf ":%v" $controller.httpPort | quote }} }
 - { name: VMAFX_GRPC_LISTEN, value: {{ printf ":%v" $controller.grpcPort | quote }} }
+- { name: VMAFX_DASHBOARD, value: {{ ne (toString $controller.dashboard) "false" | quote }} }
 - { name: VMAFX_HTTP_TIMEOUTS_SHUTDOWN, value: {{ $controller.gracefulShutdown | quote }} }
 - { name: VMAFX_STORE_BACKEND, value: {{ $controller.store.backend | quote }} }
 {{- if eq $controller.store.backend "postgres" }}

@@ -7,7 +7,7 @@ use http::{Request, Response};
 use tonic::Status;
 use tower::{Layer, Service};
 
-use super::{CallAuthorizer, RequestHead, admit};
+use super::{CallAuthorizer, Credential, RequestHead, admit};
 use crate::audit::AuditedCall;
 use crate::auth::permissions;
 
@@ -57,7 +57,9 @@ where
         Box::pin(async move {
             let permission = permissions::of_grpc_method(request.uri().path());
             let call = AuditedCall::of(request.extensions());
-            match authorizer.authorize(permission, RequestHead::of(&request), &call).await {
+            let credential = Credential::of_header(request.headers());
+            let head = RequestHead::of(&request, credential);
+            match authorizer.authorize(permission, head, &call).await {
                 Ok(caller) => {
                     admit(caller, request.extensions_mut());
                     inner.call(request).await

@@ -1,6 +1,6 @@
 //! A layer around the whole router: `axum::middleware::from_fn_with_state(authorizer, authorize_http)`.
 
-use ::http::header::{ALLOW, HeaderValue, WWW_AUTHENTICATE};
+use ::http::header::{ALLOW, CACHE_CONTROL, HeaderValue, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use ::http::{Method, StatusCode};
 use axum::Json;
 use axum::extract::{MatchedPath, Request, State};
@@ -8,10 +8,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::{CallAuthorizer, RequestHead, admit};
+use super::{CallAuthorizer, Credential, RequestHead, admit};
 use crate::audit::AuditedCall;
 use crate::auth::permissions::{self, Permission};
 use crate::identity::{Role, Roles};
+use crate::refusal::Refusal;
 
 enum RouteMatch {
     Listed(Permission),
@@ -36,22 +37,32 @@ pub async fn authorize_http(
         RouteMatch::Unlisted => None,
     };
     let call = AuditedCall::of(request.extensions());
-    match authorizer.authorize(permission, RequestHead::of(&request), &call).await {
-        Ok(caller) => {
-            if let RouteMatch::OtherMethods(_, methods) = matched {
-                return method_not_allowed(&methods);
-            }
+    let credential = Credential::of_request(request.headers(), authorizer.accepts_cookies);
+    // A browser may not keep what only this caller may read: the next user of the machine may be another one.
+    let private = matches!(credential, Credential::Cookie(_)) && permission != Some(Permission::Exempt);
+    let head = RequestHead::of(&request, credential);
+    let mut response = match (authorizer.authorize(permission, head, &call).await, matched) {
+        (Err(refusal), _) => refused(refusal),
+        (Ok(_), RouteMatch::OtherMethods(_, methods)) => method_not_allowed(&methods),
+        (Ok(caller), _) => {
             admit(caller, request.extensions_mut());
             next.run(request).await
         }
-        Err(refusal) => {
-            let mut response = refusal.into_response();
-            if response.status() == StatusCode::UNAUTHORIZED {
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            response
-        }
+    };
+    if private {
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     }
+    response
+}
+
+fn refused(refusal: Refusal) -> Response {
+    let mut response = refusal.into_response();
+    if response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
 }
 
 fn match_route(method: &Method, path: Option<&str>) -> RouteMatch {

@@ -4,6 +4,8 @@ use axum::http::Method;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use crate::auth::request_origin::{REQUEST_HEADER, REQUEST_VALUE};
+
 pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
@@ -29,6 +31,12 @@ impl Operation {
     pub(super) fn without_token(mut self) -> Self {
         self.needs_token = false;
         self
+    }
+
+    /// Adds the header that every change of the dashboard has.
+    pub(super) fn of_dashboard(self) -> Self {
+        let schema = json!({ "type": "string", "enum": [REQUEST_VALUE] });
+        self.parameter(json!({ "name": REQUEST_HEADER, "in": "header", "required": true, "schema": schema }))
     }
 
     /// Adds every field of the type as a query parameter.

@@ -80,6 +80,8 @@ pub struct EventsQuery {
     pub cursor: String,
     /// Also send jobs of which only the progress changed.
     pub progress: bool,
+    /// Without a cursor: send no jobs that have not changed, but a bookmark and then the changes.
+    pub changes_only: bool,
 }
 
 impl TryFrom<ListQuery> for ListJobs {
@@ -105,7 +107,7 @@ impl TryFrom<EventsQuery> for WatchJobs {
             filter: filter(&query.status, origin)?,
             cursor: query.cursor,
             include_progress: query.progress,
-            changes_only: false,
+            changes_only: query.changes_only,
         })
     }
 }
