@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::picture::PictureFormat;
+use crate::shots::Shot;
 
 /// The result for one distorted clip.
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +21,8 @@ pub struct ScoringOutcome {
     pub models: Vec<ModelScores>,
     /// Values of each frame, by the name of the feature in libvmaf's logs.
     pub features: BTreeMap<String, Vec<f64>>,
+    /// The shots of the reference within the paired frames, in their order; every frame is in one of them.
+    pub shots: Vec<Shot>,
     pub warnings: Vec<Warning>,
     pub engine: EngineVersions,
 }

@@ -15,5 +15,6 @@ mod memory;
 mod mixed;
 mod models;
 mod odd;
+mod shots;
 #[path = "../../../kernels/tests/support/mod.rs"]
 mod support;
