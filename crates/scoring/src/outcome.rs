@@ -27,6 +27,14 @@ pub struct ScoringOutcome {
     pub engine: EngineVersions,
 }
 
+impl ScoringOutcome {
+    /// Frames per second of the pairs, if one of the files says it.
+    pub fn frame_rate(&self) -> Option<f64> {
+        let known = |input: &InputDetails| input.frame_rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+        known(&self.distorted).or_else(|| known(&self.reference))
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputDetails {

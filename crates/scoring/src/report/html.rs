@@ -9,6 +9,7 @@ mod clips;
 mod data;
 mod details;
 mod numbers;
+mod shots;
 mod template;
 mod timeline;
 mod worst_frames;
@@ -40,8 +41,10 @@ pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), Repo
         ("reference", text(&reference(report.outcomes))),
         ("warnings", warnings(&clips)),
         ("numbers", numbers::section(&clips)),
+        ("cuts-note", data.cuts_note().to_owned()),
         ("plot-note", text(data.note())),
         ("timeline", timeline::section(&clips)),
+        ("worst-shots", shots::section(&clips)),
         ("worst-frames", worst_frames::section(&clips)),
         ("details", details::section(&clips)),
         ("data", escape::script_data(&serde_json::to_string(&data)?)),
