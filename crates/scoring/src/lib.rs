@@ -11,6 +11,7 @@
 //! | [`engine`]  | a safe interface to libvmaf; the only unsafe code is in `engine::ffi`                         |
 //! | [`score`]   | runs a comparison: plan, pairing, chunks, ladders, cancellation                               |
 //! | [`shots`]   | finds the cuts of the reference                                                               |
+//! | [`moments`] | makes pictures of the worst moments                                                           |
 //! | [`outcome`] | the result of a comparison                                                                    |
 //! | [`report`]  | pools the scores and writes reports                                                           |
 //! | [`picture`] | the format of pictures, which all of the above share                                          |
@@ -23,6 +24,7 @@
 
 pub mod engine;
 pub mod input;
+pub mod moments;
 pub mod outcome;
 pub mod picture;
 pub mod report;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::moments::WorstMoment;
 use crate::picture::PictureFormat;
 use crate::shots::Shot;
 
@@ -23,6 +24,9 @@ pub struct ScoringOutcome {
     pub features: BTreeMap<String, Vec<f64>>,
     /// The shots of the reference within the paired frames, in their order; every frame is in one of them.
     pub shots: Vec<Shot>,
+    /// With their pictures, the worst first; empty unless the request asks for them. Only HTML reports have them.
+    #[serde(skip)]
+    pub worst_moments: Vec<WorstMoment>,
     pub warnings: Vec<Warning>,
     pub engine: EngineVersions,
 }
@@ -144,4 +148,9 @@ pub enum Warning {
     },
     /// The chroma of a clip was converted.
     ChromaConverted { from: String, to: String },
+    /// There are no pictures of the worst moments although they were asked for.
+    PicturesFailed {
+        /// One word, as of errors. It has no path, which reports of jobs must not contain.
+        reason: String,
+    },
 }

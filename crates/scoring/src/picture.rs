@@ -78,6 +78,45 @@ pub(crate) fn cell(index: usize, cells: usize, length: usize) -> Range<usize> {
     start..((index + 1) * length / cells).max(start + 1)
 }
 
+/// A picture in memory, without padding.
+#[derive(Clone, Debug)]
+pub(crate) struct PictureBuffer {
+    format: PictureFormat,
+    planes: [Vec<u8>; 3],
+}
+
+impl PictureBuffer {
+    pub(crate) fn new(format: PictureFormat) -> Self {
+        Self { format, planes: [0, 1, 2].map(|plane| vec![0; format.plane_bytes(plane)]) }
+    }
+
+    pub(crate) const fn format(&self) -> PictureFormat {
+        self.format
+    }
+
+    pub(crate) fn plane(&self, plane: usize) -> &[u8] {
+        &self.planes[plane]
+    }
+
+    /// The planes to be filled.
+    pub(crate) fn planes_mut(&mut self) -> PictureMut<'_> {
+        let format = self.format;
+        let [y, u, v] = &mut self.planes;
+        let plane = |plane: usize, data| {
+            let (width, rows) = format.plane(plane);
+            let row_bytes = width * format.depth.bytes();
+            PlaneMut { data, stride: row_bytes, row_bytes, rows }
+        };
+        [plane(0, y), plane(1, u), plane(2, v)]
+    }
+
+    /// A picture with these bytes in its planes.
+    #[cfg(test)]
+    pub(crate) fn of(format: PictureFormat, planes: [&[u8]; 3]) -> Self {
+        Self { format, planes: planes.map(<[u8]>::to_vec) }
+    }
+}
+
 /// One plane to be filled: `rows` rows of `row_bytes` bytes, each `stride` bytes after the one before.
 #[derive(Debug)]
 pub struct PlaneMut<'a> {

@@ -56,6 +56,7 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             ("psnr_y".to_owned(), feature(0.5)),
         ]),
         shots: vec![Shot { first_frame: 0, frames: count }],
+        worst_moments: vec![],
         warnings: vec![],
         engine: EngineVersions {
             vmafx: "0.1.0".to_owned(),

@@ -41,6 +41,10 @@ pub fn warning(warning: &Warning) -> String {
         Warning::ChromaConverted { from, to } => {
             format!("The chroma of a clip was converted from {from} to {to} before it was scored.")
         }
+        Warning::PicturesFailed { reason } => format!(
+            "There are no pictures of the worst moments: the clips are read a second time for them, and that failed \
+             ({reason}). The scores are complete. Score again if the clips changed meanwhile."
+        ),
     }
 }
 

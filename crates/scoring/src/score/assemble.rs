@@ -81,6 +81,7 @@ pub(super) fn outcome(
         models,
         features: scores.features,
         shots,
+        worst_moments: Vec::new(),
         warnings,
         engine: EngineVersions {
             vmafx: env!("CARGO_PKG_VERSION").to_owned(),

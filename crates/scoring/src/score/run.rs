@@ -10,6 +10,7 @@ use super::pass::{Pass, ProbedClip};
 use super::plan::{ClipProperties, plan};
 use super::progress::{Counter, ProgressObserver};
 use super::scored_clip::ScoredClip;
+use super::worst_moments::MomentReader;
 use super::{Request, ScoreError, chunk};
 use crate::engine::models::{Model, ModelChoice, ModelError};
 use crate::engine::{EngineError, session::FrameScores};
@@ -80,7 +81,7 @@ fn run_until_stopped(
         }
     }
     let digests = digests.finish()?;
-    Ok(plan
+    let mut outcomes: Vec<ScoringOutcome> = plan
         .comparisons
         .into_iter()
         .zip(finished)
@@ -88,7 +89,15 @@ fn run_until_stopped(
         .filter_map(|((comparison, finished), clip)| {
             Some(outcome(request, (reference, *clip), comparison, finished?, &digests))
         })
-        .collect())
+        .collect();
+    if request.pictures {
+        let reader = MomentReader { request, tools, sources, reference };
+        for group in &plan.groups {
+            let of_group = distorted.iter().copied().zip(&mut outcomes).enumerate();
+            reader.add_to(of_group.filter(|(clip, _)| group.clips.contains(clip)).map(|(_, pair)| pair))?;
+        }
+    }
+    Ok(outcomes)
 }
 
 /// Scores the clips of a group, whole or in chunks, and checks their lengths.

@@ -53,6 +53,7 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             scores.iter().map(|score| score / 100.0).collect(),
         )]),
         shots: vec![Shot { first_frame: 0, frames }],
+        worst_moments: vec![],
         warnings: vec![],
         engine: EngineVersions {
             vmafx: "0.1.0".to_owned(),
