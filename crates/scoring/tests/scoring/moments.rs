@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use image::ImageReader;
 use rstest::rstest;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use vmafx_scoring::input::{Clip, RawFormat, Tools};
@@ -13,6 +14,7 @@ use vmafx_scoring::moments::{JpegPicture, MAX_BYTES, MAX_MOMENTS};
 use vmafx_scoring::outcome::{ScoringOutcome, Warning};
 use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::score::{self, Request, ScoreError};
+use vmafx_testkit::script;
 
 use crate::clips::{format, named, outcome, run, score_every, score_shortest};
 
@@ -309,4 +311,40 @@ fn a_clip_that_is_gone_costs_the_pictures_and_not_the_score() {
     assert_eq!(outcome.models[0].scores, expected);
     assert_eq!(outcome.worst_moments, []);
     assert_eq!(outcome.warnings, [Warning::PicturesFailed { reason: "ClipNotOpened".to_owned() }]);
+}
+
+/// A decoder that works once. When it is started again, it reports that through a named pipe and hangs.
+const HANGING_DECODER: &str = r#"#!/bin/sh
+if [ -e "$0.used" ]; then echo started > "$0.started"; exec sleep 1000; fi
+: > "$0.used"
+exec "$REAL" "$@"
+"#;
+
+#[test]
+fn a_comparison_can_be_cancelled_while_its_pictures_are_read() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let tools = Tools::from_process_env();
+    let real = tools.ffmpeg().unwrap().to_str().unwrap();
+    let clips = Damaged::new();
+    let decoder = clips.directory.path().join("ffmpeg");
+    script::write(&decoder, &HANGING_DECODER.replace("$REAL", real)).unwrap();
+    let pipe = clips.directory.path().join("ffmpeg.started");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+
+    let small = Damaged { directory: TempDir::new().unwrap(), format: format(128, 80) };
+    let mut request = clips.request();
+    // Another size makes ffmpeg scale the distorted clip, and only that.
+    request.distorted = vec![small.clip("small.yuv", 40, &[(30, 7)])];
+    let cancel = CancellationToken::new();
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // This returns when the decoder was started for the pictures.
+            assert!(!std::fs::read_to_string(&pipe).unwrap().is_empty());
+            cancel.cancel();
+        });
+        score::run(&request, &Tools::from_env(Some(decoder.as_os_str()), None), &(), &cancel)
+    });
+    assert!(matches!(result, Err(ScoreError::Cancelled)), "{result:?}");
 }
