@@ -19,6 +19,8 @@ use crate::picture::{PictureBuffer, PictureFormat};
 
 /// Further moments of a shot tell little more about it.
 const MAX_PER_SHOT: usize = 2;
+/// Each thread of a decoder holds frames of its own, and more than a few hardly make it faster.
+const MAX_DECODER_THREADS: u32 = 8;
 
 pub(super) struct MomentReader<'a> {
     pub(super) request: &'a Request,
@@ -120,6 +122,12 @@ impl MomentReader<'_> {
         Ok(())
     }
 
+    /// Nothing else uses the threads of the comparison now, so its clips share them.
+    fn decoder_threads(&self) -> u32 {
+        let clips = u32::try_from(self.request.distorted.len() + 1).unwrap_or(u32::MAX);
+        (self.request.measuring_threads() / clips).clamp(1, MAX_DECODER_THREADS)
+    }
+
     fn open(
         &self,
         clip: ProbedClip<'_>,
@@ -130,8 +138,7 @@ impl MomentReader<'_> {
         let options = ReadOptions {
             skip: offset + range.start(),
             take: Some(range.end() - range.start() + 1),
-            // Nothing else uses the threads of the comparison now.
-            decoder_threads: Some(self.request.measuring_threads()),
+            decoder_threads: Some(self.decoder_threads()),
             scale_filter: self.request.scale_filter,
             activity: self.request.activity.clone(),
             ..ReadOptions::whole(format)
