@@ -30,7 +30,10 @@ fn table(clip: &ReportedClip<'_>, named: bool) -> String {
     }
     let _ = write!(html, "<span>{} shots</span></caption><thead><tr>", all.len());
     let rate = clip.outcome.frame_rate();
-    for column in ["Shot", "Frames"].into_iter().chain(rate.map(|_| "Time")) {
+    // Tables side by side have no room for both.
+    let with_frames = !named || rate.is_none();
+    for column in [Some("Shot"), with_frames.then_some("Frames"), rate.map(|_| "Time")].into_iter().flatten()
+    {
         let _ = write!(html, "<th scope=\"col\">{column}</th>");
     }
     for model in &clip.outcome.models {
@@ -39,19 +42,27 @@ fn table(clip: &ReportedClip<'_>, named: bool) -> String {
     html.push_str("</tr></thead><tbody>");
     for shot in shots::worst_first(&all).into_iter().take(MAX_LISTED) {
         let number = all.partition_point(|other| other.shot.first_frame <= shot.shot.first_frame);
-        row(&mut html, clip.index, number, shot, rate);
+        row(&mut html, (clip.index, number), shot, rate, with_frames);
     }
     html + "</tbody></table></div>"
 }
 
-fn row(html: &mut String, clip: usize, number: usize, shot: &ShotSummary, rate: Option<f64>) {
+fn row(
+    html: &mut String,
+    (clip, number): (usize, usize),
+    shot: &ShotSummary,
+    rate: Option<f64>,
+    with_frames: bool,
+) {
     let (first, end) = (shot.shot.first_frame, shot.shot.end());
     let _ = write!(
         html,
         "<tr><th scope=\"row\"><button type=\"button\" data-clip=\"{clip}\" data-frame=\"{first}\" data-end=\"{end}\" \
-         title=\"Show shot {number} in the plot\">{number}</button></th><td>{first} to {}</td>",
-        end - 1
+         title=\"Show shot {number} in the plot\">{number}</button></th>",
     );
+    if with_frames {
+        let _ = write!(html, "<td>{first} to {}</td>", end - 1);
+    }
     if let (Some(start), Some(end)) = (time(first, rate), time(end, rate)) {
         let _ = write!(html, "<td>{start} to {end}</td>");
     }
@@ -97,6 +108,19 @@ mod tests {
                      <td>2 to 3</td><td>0:00.080 to 0:00.160</td><td class=\"mean\">55.00</td><td title=\"frame 3\">50.00</td>";
         assert!(rows[0].contains(worst), "{}", rows[0]);
         assert!(html.contains("<span>3 shots</span>"));
+    }
+
+    #[test]
+    fn clips_of_a_ladder_have_times_or_frames() {
+        let mut clips = ["a.mp4", "b.mp4"].map(|_| cut_every(1, &[90.0, 80.0]));
+        for input in [&mut clips[1].reference, &mut clips[1].distorted] {
+            input.frame_rate = None;
+        }
+        let html = section(&clips::all(&clips).unwrap());
+        let heads: Vec<&str> = html.split("<thead>").skip(1).collect();
+        assert!(heads[0].contains(">Time<") && !heads[0].contains(">Frames<"), "{html}");
+        assert!(heads[1].contains(">Frames<") && !heads[1].contains(">Time<"), "{html}");
+        assert!(html.contains("<td>1 to 1</td>"), "{html}");
     }
 
     #[test]
