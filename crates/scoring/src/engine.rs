@@ -13,6 +13,7 @@ mod native;
 pub mod session;
 
 pub use error::EngineError;
+pub(crate) use ffi::PicturePlanes;
 pub use ffi::{LibvmafError, Picture, PicturePool, SharedPicture};
 pub use native::{Engine, KernelError, KernelMismatch, NativeError, check_kernels};
 pub use vmafx_kernels::InstructionSet;

@@ -10,6 +10,8 @@
 //! | [`input`]   | finds out what a clip is and reads its frames: Y4M and raw YUV itself, the rest with `ffmpeg` |
 //! | [`engine`]  | a safe interface to libvmaf; the only unsafe code is in `engine::ffi`                         |
 //! | [`score`]   | runs a comparison: plan, pairing, chunks, ladders, cancellation                               |
+//! | [`shots`]   | finds the cuts of the reference                                                               |
+//! | [`moments`] | makes pictures of the worst moments                                                           |
 //! | [`outcome`] | the result of a comparison                                                                    |
 //! | [`report`]  | pools the scores and writes reports                                                           |
 //! | [`picture`] | the format of pictures, which all of the above share                                          |
@@ -22,7 +24,9 @@
 
 pub mod engine;
 pub mod input;
+pub mod moments;
 pub mod outcome;
 pub mod picture;
 pub mod report;
 pub mod score;
+pub mod shots;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::moments::WorstMoment;
 use crate::picture::PictureFormat;
+use crate::shots::Shot;
 
 /// The result for one distorted clip.
 #[derive(Clone, Debug, Serialize)]
@@ -20,8 +22,21 @@ pub struct ScoringOutcome {
     pub models: Vec<ModelScores>,
     /// Values of each frame, by the name of the feature in libvmaf's logs.
     pub features: BTreeMap<String, Vec<f64>>,
+    /// The shots of the reference within the paired frames, in their order; every frame is in one of them.
+    pub shots: Vec<Shot>,
+    /// With their pictures, the worst first; empty unless the request asks for them. Only HTML reports have them.
+    #[serde(skip)]
+    pub worst_moments: Vec<WorstMoment>,
     pub warnings: Vec<Warning>,
     pub engine: EngineVersions,
+}
+
+impl ScoringOutcome {
+    /// Frames per second of the pairs, if one of the files says it.
+    pub fn frame_rate(&self) -> Option<f64> {
+        let known = |input: &InputDetails| input.frame_rate.filter(|rate| rate.is_finite() && *rate > 0.0);
+        known(&self.distorted).or_else(|| known(&self.reference))
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -133,4 +148,9 @@ pub enum Warning {
     },
     /// The chroma of a clip was converted.
     ChromaConverted { from: String, to: String },
+    /// There are no pictures of the worst moments although they were asked for.
+    PicturesFailed {
+        /// One word, as of errors. It has no path, which reports of jobs must not contain.
+        reason: String,
+    },
 }

@@ -1,6 +1,7 @@
 //! The format of planar YUV pictures, and the buffers that one is read into.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 use vmafx_job::{BitDepth, PixelFormat, RawVideo, SampleFormat};
@@ -70,6 +71,52 @@ fn chroma_digits<S: Serializer>(chroma: &PixelFormat, to: S) -> Result<S::Ok, S:
     })
 }
 
+/// The samples of one of `cells` equal parts of a row or column of `length` samples. Where there are fewer samples than parts, each
+/// part has one sample, which others have too.
+pub(crate) fn cell(index: usize, cells: usize, length: usize) -> Range<usize> {
+    let start = index * length / cells;
+    start..((index + 1) * length / cells).max(start + 1)
+}
+
+/// A picture in memory, without padding.
+#[derive(Clone, Debug)]
+pub(crate) struct PictureBuffer {
+    format: PictureFormat,
+    planes: [Vec<u8>; 3],
+}
+
+impl PictureBuffer {
+    pub(crate) fn new(format: PictureFormat) -> Self {
+        Self { format, planes: [0, 1, 2].map(|plane| vec![0; format.plane_bytes(plane)]) }
+    }
+
+    pub(crate) const fn format(&self) -> PictureFormat {
+        self.format
+    }
+
+    pub(crate) fn plane(&self, plane: usize) -> &[u8] {
+        &self.planes[plane]
+    }
+
+    /// The planes to be filled.
+    pub(crate) fn planes_mut(&mut self) -> PictureMut<'_> {
+        let format = self.format;
+        let [y, u, v] = &mut self.planes;
+        let plane = |plane: usize, data| {
+            let (width, rows) = format.plane(plane);
+            let row_bytes = width * format.depth.bytes();
+            PlaneMut { data, stride: row_bytes, row_bytes, rows }
+        };
+        [plane(0, y), plane(1, u), plane(2, v)]
+    }
+
+    /// A picture with these bytes in its planes.
+    #[cfg(test)]
+    pub(crate) fn of(format: PictureFormat, planes: [&[u8]; 3]) -> Self {
+        Self { format, planes: planes.map(<[u8]>::to_vec) }
+    }
+}
+
 /// One plane to be filled: `rows` rows of `row_bytes` bytes, each `stride` bytes after the one before.
 #[derive(Debug)]
 pub struct PlaneMut<'a> {
@@ -96,6 +143,15 @@ pub type PictureMut<'a> = [PlaneMut<'a>; 3];
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_cover_all_samples_and_none_is_empty() {
+        let cells = |count: usize, length: usize| {
+            (0..count).map(|index| cell(index, count, length)).collect::<Vec<_>>()
+        };
+        assert_eq!(cells(3, 10), [0..3, 3..6, 6..10]);
+        assert_eq!(cells(4, 2), [0..1, 0..1, 1..2, 1..2]);
+    }
 
     #[test]
     fn reports_write_the_digits_of_the_chroma_format() {

@@ -4,6 +4,7 @@
 //! |-----------|------------------------------------------------------------------------|
 //! | `pooling` | pools the values of all frames, and names the frame of each pooled value |
 //! | `summary` | pools all models and features of one comparison                        |
+//! | `shots`   | pools the scores of each shot                                          |
 //! | `metrics` | names the per-frame columns as libvmaf does                            |
 //! | `wording` | describes warnings, inputs and alignment in sentences                  |
 //! | `json`    | writes libvmaf's JSON with an additional section                       |
@@ -21,6 +22,7 @@ pub mod html;
 pub mod json;
 pub mod metrics;
 pub mod pooling;
+pub mod shots;
 pub mod summary;
 pub mod wording;
 pub mod xml;

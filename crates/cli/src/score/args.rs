@@ -119,6 +119,12 @@ pub struct ScoreArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub report: Vec<PathBuf>,
 
+    /// Leave the pictures of the worst moments out of HTML reports
+    ///
+    /// For the pictures, both clips are read a second time up to their last bad moment. Other reports have no pictures.
+    #[arg(long, help_heading = "Output")]
+    pub no_pictures: bool,
+
     /// Exit with code 1 if the mean score of the first model is below SCORE for any distorted clip
     #[arg(long, value_name = "SCORE", help_heading = "Output", value_parser = super::numbers::score)]
     pub min_score: Option<f64>,

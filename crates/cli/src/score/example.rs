@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use vmafx_job::{BitDepth, PixelFormat};
 use vmafx_scoring::outcome::{Alignment, EngineVersions, InputDetails, ModelScores, ScoringOutcome};
 use vmafx_scoring::picture::PictureFormat;
+use vmafx_scoring::shots::Shot;
 
 const FORMAT: PictureFormat =
     PictureFormat { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
@@ -48,6 +49,8 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             ("integer_adm2".to_owned(), scores.to_vec()),
             ("psnr_y".to_owned(), scores.to_vec()),
         ]),
+        shots: vec![Shot { first_frame: 0, frames: count }],
+        worst_moments: vec![],
         warnings: vec![],
         engine: EngineVersions {
             vmafx: "0.1.0".to_owned(),

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use vmafx_job::ReportFormat;
 use vmafx_scoring::engine::{Engine, cpu_mask_of};
 use vmafx_scoring::input::{Clip, RawFormat};
+use vmafx_scoring::report::format_of;
 use vmafx_scoring::score::Request;
 
 use super::args::ScoreArgs;
@@ -22,11 +24,16 @@ pub(super) fn build(reference: &Path, distorted: &[PathBuf], args: &ScoreArgs) -
         }
     }
     request.options.clone_from(&args.options);
+    request.pictures = !args.no_pictures && args.report.iter().any(|path| is_html(path));
     // A positive offset skips frames of the distorted clips, a negative one frames of the reference.
     let skipped = args.offset.unsigned_abs();
     (request.reference_offset, request.distorted_offset) =
         if args.offset < 0 { (skipped, 0) } else { (0, skipped) };
     request
+}
+
+fn is_html(report: &Path) -> bool {
+    format_of(report).is_ok_and(|format| format == ReportFormat::Html)
 }
 
 /// The clip with the description of raw video, if one was given. It applies only if the content of the file turns out
@@ -125,6 +132,15 @@ mod tests {
     fn an_instruction_set_limits_the_kernels_and_libvmaf(#[case] options: &str, #[case] engine: Engine) {
         let request = request(&format!("ref.mkv a.mp4 {options}"));
         assert_eq!((request.engine, request.cpu_mask), (engine, 63));
+    }
+
+    #[rstest]
+    #[case::html("--report a.json --report b.html", true)]
+    #[case::other_reports("--report a.json --report b.xml", false)]
+    #[case::switched_off("--report b.html --no-pictures", false)]
+    #[case::no_report("-o json", false)]
+    fn pictures_are_made_for_html_reports_only(#[case] options: &str, #[case] pictures: bool) {
+        assert_eq!(request(&format!("ref.mkv a.mp4 {options}")).pictures, pictures);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use comfy_table::Cell;
 use vmafx_job::Feature;
 use vmafx_scoring::outcome::ScoringOutcome;
 use vmafx_scoring::report::pooling::Pooled;
-use vmafx_scoring::report::{ScoreSummary, wording};
+use vmafx_scoring::report::{ScoreSummary, shots, wording};
 
 use crate::terminal::Look;
 
@@ -98,6 +98,12 @@ fn scores(clips: &[String], results: &[(&ScoringOutcome, ScoreSummary)], look: L
             );
         }
     }
+    for (clip, (outcome, _)) in clips.iter().zip(results) {
+        if let Some(shots) = wording::shots(&shots::of(outcome)) {
+            let prefix = if ladder { format!("{clip}: ") } else { String::new() };
+            let _ = writeln!(text, "{prefix}{shots}");
+        }
+    }
     text
 }
 
@@ -169,6 +175,8 @@ fn selection_reasons(results: &[(&ScoringOutcome, ScoreSummary)]) -> Vec<String>
 
 #[cfg(test)]
 mod tests {
+    use vmafx_scoring::shots::Shot;
+
     use super::*;
     use crate::score::example::outcome;
 
@@ -218,6 +226,15 @@ vmaf_v0.6.1 was picked because it fits
         assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.contains("p1") && !text.contains("Harmonic"), "{text}");
+    }
+
+    #[test]
+    fn a_clip_with_cuts_names_its_worst_shot() {
+        let mut cut = outcome("x.mp4", &[90.0, 80.0]);
+        cut.shots = vec![Shot { first_frame: 0, frames: 1 }, Shot { first_frame: 1, frames: 1 }];
+        let text = text(&[cut, outcome("y.mp4", &[80.0])], &[]);
+        assert!(text.lines().any(|line| line == "x.mp4: 2 shots, worst 0.0 s to 0.1 s: 80.00"), "{text}");
+        assert_eq!(text.matches("shots").count(), 1, "{text}");
     }
 
     #[test]

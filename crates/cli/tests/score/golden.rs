@@ -78,6 +78,21 @@ fn the_extension_selects_the_report_format_and_the_umask_its_mode() {
     assert_eq!(mode("r.html"), mode("other"));
 }
 
+#[rstest]
+#[case::by_default(&[], true)]
+#[case::switched_off(&["--no-pictures"], false)]
+fn an_html_report_has_pictures_of_the_worst_moments(#[case] options: &[&str], #[case] shown: bool) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("r.html");
+    let options = [&MODEL[..], &["--report", path.to_str().unwrap()], options].concat();
+    let result = golden_pair(&options);
+    assert_eq!((result.code, result.stderr.as_str()), (Some(0), ""), "{result:?}");
+    let html = fs::read_to_string(path).unwrap();
+    // Two moments of a clip with one shot, of three pictures each.
+    assert_eq!(html.matches("<img ").count(), if shown { 6 } else { 0 });
+    assert_eq!(html.contains("Worst moments"), shown);
+}
+
 #[test]
 fn a_ladder_gives_each_clip_the_score_it_has_alone() {
     let (reference, distorted) = (clip("ref_160x90.yuv"), clip("dis_160x90.yuv"));

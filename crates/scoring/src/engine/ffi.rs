@@ -33,7 +33,7 @@ use std::sync::Once;
 pub(super) use builtin::BUILT_IN;
 pub(super) use context::{Context, ContextConfig};
 pub(super) use model::{CollectionHandle, ModelHandle};
-pub(super) use picture::PicturePlanes;
+pub(crate) use picture::PicturePlanes;
 pub use picture::{Picture, PicturePool, SharedPicture};
 
 /// A call of libvmaf that failed.

@@ -107,11 +107,6 @@ impl EngineSession {
         Ok(Self { main, main_measures, native, motion, models, outputs, clips, threads: setup.threads })
     }
 
-    /// Whether [`Self::reference`] needs every frame of the reference, also those without a pair to be scored.
-    pub fn needs_every_reference(&self) -> bool {
-        self.motion.is_some()
-    }
-
     /// How many pictures the session holds at most while it measures.
     pub fn held_pictures(&self) -> HeldPictures {
         let by_context = if self.main_measures { KEPT_PER_CONTEXT } else { 0 };

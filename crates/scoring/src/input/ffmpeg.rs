@@ -93,9 +93,14 @@ fn video(path: &Path, report: StreamReport) -> Result<Probe, InputError> {
         frame_rate: report.frame_rate,
         frames: None,
         frames_estimate: estimate(report.duration, report.frame_rate),
-        transfer: report.transfer,
+        transfer: report.colours.transfer,
+        matrix: match decoded.samples {
+            ColourModel::Yuv => report.colours.matrix,
+            // ffmpeg converts RGB by the matrix of BT.601.
+            ColourModel::Rgb => Some("smpte170m".to_owned()),
+        },
         full_range: match decoded.samples {
-            ColourModel::Yuv => report.full_range,
+            ColourModel::Yuv => report.colours.full_range,
             // RGB is labelled as full range and is delivered in limited range.
             ColourModel::Rgb => Some(false),
         },

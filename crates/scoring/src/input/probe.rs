@@ -41,6 +41,8 @@ pub struct Probe {
     pub frames_estimate: Option<u64>,
     /// The transfer function, such as `bt709`, `smpte2084` (PQ) or `arib-std-b67` (HLG), if the file says it.
     pub transfer: Option<String>,
+    /// The matrix between RGB and the delivered samples, as `ffmpeg` calls it, such as `bt709`, if the file says it.
+    pub matrix: Option<String>,
     /// Whether the delivered samples have full range (`yuvj420p`, `pc`), if the file says it. Samples are compared as they
     /// are, so both clips should agree.
     pub full_range: Option<bool>,

@@ -34,6 +34,7 @@ pub(super) fn probe(path: &Path, description: RawFormat, size: u64) -> Result<Pr
         frames: Some(size / frame_bytes),
         frames_estimate: Some(size / frame_bytes),
         transfer: None,
+        matrix: None,
         full_range: None,
         converted_from: None,
         storage: SampleStorage::Raw,

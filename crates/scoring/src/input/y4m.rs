@@ -35,6 +35,7 @@ pub(super) fn probe(path: &Path, file: File, size: u64) -> Result<Probe, InputEr
         frames: (size - start).is_multiple_of(frame_bytes).then_some(whole),
         frames_estimate: Some(whole),
         transfer: None,
+        matrix: None,
         full_range: header.full_range,
         converted_from: None,
         storage: SampleStorage::Y4m { start },

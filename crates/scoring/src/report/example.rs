@@ -8,6 +8,7 @@ use crate::outcome::{
     Alignment, ConfidenceInterval, EngineVersions, InputDetails, ModelScores, ScoringOutcome,
 };
 use crate::picture::PictureFormat;
+use crate::shots::Shot;
 
 const FORMAT: PictureFormat =
     PictureFormat { width: 1920, height: 1080, chroma: PixelFormat::Yuv420p, depth: BitDepth::Eight };
@@ -54,6 +55,8 @@ pub(crate) fn outcome(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             ("VMAF_integer_feature_motion2_score".to_owned(), feature(0.1)),
             ("psnr_y".to_owned(), feature(0.5)),
         ]),
+        shots: vec![Shot { first_frame: 0, frames: count }],
+        worst_moments: vec![],
         warnings: vec![],
         engine: EngineVersions {
             vmafx: "0.1.0".to_owned(),

@@ -1,14 +1,17 @@
 //! A self-contained HTML page.
 //!
 //! Everything that must be readable without scripts (pooled scores, worst frames, details, warnings, the scores over time as a
-//! table) is written as HTML; the script only draws the plot from the data in the page. Two measures keep a hostile file name
+//! table) is written as HTML; the script only draws the plot from the data in the page, and wipes between pictures. Two measures keep a hostile file name
 //! harmless: every text is escaped for its context, and the content security policy of the page allows only the style and the
-//! script with the digests that it names. The policy also forbids every request.
+//! script with the digests that it names. The policy also forbids every request; pictures are
+//! in the page itself.
 
 mod clips;
 mod data;
 mod details;
+mod moments;
 mod numbers;
+mod shots;
 mod template;
 mod timeline;
 mod worst_frames;
@@ -27,7 +30,8 @@ use clips::ReportedClip;
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/style.css");
-const SCRIPT: &str = concat!(include_str!("html/scale.js"), include_str!("html/plot.js"));
+const SCRIPT: &str =
+    concat!(include_str!("html/scale.js"), include_str!("html/plot.js"), include_str!("html/wipe.js"));
 
 pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
     let clips = clips::all(report.outcomes)?;
@@ -40,8 +44,12 @@ pub fn write(report: &ScoringReport<'_>, out: &mut dyn Write) -> Result<(), Repo
         ("reference", text(&reference(report.outcomes))),
         ("warnings", warnings(&clips)),
         ("numbers", numbers::section(&clips)),
+        ("cuts-note", data.cuts_note().to_owned()),
         ("plot-note", text(data.note())),
         ("timeline", timeline::section(&clips)),
+        ("picture-policy", moments::policy(&clips).to_owned()),
+        ("worst-moments", moments::section(&clips)),
+        ("worst-shots", shots::section(&clips)),
         ("worst-frames", worst_frames::section(&clips)),
         ("details", details::section(&clips)),
         ("data", escape::script_data(&serde_json::to_string(&data)?)),

@@ -16,6 +16,7 @@ use vmafx_job::PooledScores;
 use crate::outcome::{Alignment, InputDetails, ScoringOutcome};
 use crate::report::metrics::{self, Metric};
 use crate::report::pooling::{self, Pooled};
+use crate::report::shots::{self, ShotSummary};
 use crate::report::summary::{ModelSummary, ScoreSummary, SummaryError};
 use crate::report::{ReportError, ScoringReport, wording};
 
@@ -53,6 +54,7 @@ struct VmafxSection<'a> {
     distorted: &'a InputDetails,
     alignment: &'a Alignment,
     models: Vec<ModelSummary>,
+    shots: Vec<ShotSummary>,
     warnings: Vec<WarningEntry<'a>>,
 }
 
@@ -94,6 +96,7 @@ impl<'a> ComparisonDocument<'a> {
                 distorted: &outcome.distorted,
                 alignment: &outcome.alignment,
                 models: summary.models,
+                shots: shots::of(outcome),
                 warnings,
             },
         })

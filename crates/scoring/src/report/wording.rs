@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::outcome::{Alignment, InputDetails, ScoringOutcome, Warning};
+use crate::report::shots::{ShotSummary, worst_first};
 
 /// What is wrong, and what to do about it.
 pub fn warning(warning: &Warning) -> String {
@@ -40,6 +41,10 @@ pub fn warning(warning: &Warning) -> String {
         Warning::ChromaConverted { from, to } => {
             format!("The chroma of a clip was converted from {from} to {to} before it was scored.")
         }
+        Warning::PicturesFailed { reason } => format!(
+            "There are no pictures of the worst moments: the clips are read a second time for them, and that failed \
+             ({reason}). The scores are complete. Score again if the clips changed meanwhile."
+        ),
     }
 }
 
@@ -94,6 +99,16 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
+/// The number of shots and the worst of them, such as `12 shots, worst 4.2 s to 6.0 s: 71.30`; `None` for a single shot.
+pub fn shots(shots: &[ShotSummary]) -> Option<String> {
+    let worst = *worst_first(shots).first().filter(|_| shots.len() > 1)?;
+    let range = match (worst.start_seconds, worst.end_seconds) {
+        (Some(start), Some(end)) => format!("{start:.1} s to {end:.1} s"),
+        _ => format!("frames {} to {}", worst.shot.first_frame, worst.shot.end() - 1),
+    };
+    Some(format!("{} shots, worst {range}: {:.2}", shots.len(), worst.models.first()?.mean))
+}
+
 /// `1 frame`, `48 frames`.
 pub fn frames(count: u64) -> String {
     if count == 1 { "1 frame".to_owned() } else { format!("{count} frames") }
@@ -107,7 +122,8 @@ fn trimmed(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::example;
+    use crate::report::{self, example};
+    use crate::shots::Shot;
 
     #[test]
     fn a_plain_comparison_is_described_by_format_and_step() {
@@ -132,6 +148,18 @@ mod tests {
     fn clips_of_the_same_file_name_are_named_by_their_paths() {
         let outcomes = ["a/x.mp4", "b/x.mp4", "b/y.mp4"].map(|path| example::outcome(path, &[1.0]));
         assert_eq!(clip_names(&outcomes), ["a/x.mp4", "b/x.mp4", "y.mp4"]);
+    }
+
+    #[test]
+    fn the_worst_shot_is_named_by_its_time_or_its_frames() {
+        let shot = |first_frame, frames| Shot { first_frame, frames };
+        let mut outcome = example::outcome("dis.mp4", &[[90.0; 105].as_slice(), &[71.3; 45]].concat());
+        assert_eq!(shots(&report::shots::of(&outcome)), None);
+        outcome.shots = vec![shot(0, 105), shot(105, 45)];
+        let text = |outcome: &ScoringOutcome| shots(&report::shots::of(outcome)).unwrap();
+        assert_eq!(text(&outcome), "2 shots, worst 4.2 s to 6.0 s: 71.30");
+        (outcome.reference.frame_rate, outcome.distorted.frame_rate) = (None, None);
+        assert_eq!(text(&outcome), "2 shots, worst frames 105 to 149: 71.30");
     }
 
     #[test]

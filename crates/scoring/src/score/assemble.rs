@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Request;
-use super::lengths::{FrameCount, Lengths};
+use super::lengths::FrameCount;
 use super::pass::ProbedClip;
 use super::plan::{Comparison, hdr_warnings, near_zero_warning};
+use super::scored_clip::ScoredClip;
 use crate::engine;
 use crate::engine::models::Model;
-use crate::engine::session::FrameScores;
 use crate::outcome::{Alignment, EngineVersions, InputDetails, ModelScores, ScoringOutcome, Warning};
 
 pub(super) struct FinishedComparison {
-    pub(super) scores: FrameScores,
-    pub(super) lengths: Lengths,
+    pub(super) scored: ScoredClip,
     pub(super) models: Vec<Model>,
 }
 
@@ -25,7 +24,8 @@ pub(super) fn outcome(
     finished: FinishedComparison,
     digests: &BTreeMap<PathBuf, String>,
 ) -> ScoringOutcome {
-    let (lengths, paired) = (finished.lengths, finished.lengths.paired());
+    let ScoredClip { scores, lengths, shots } = finished.scored;
+    let paired = lengths.paired();
     let [unpaired_reference, unpaired_distorted] =
         [lengths.reference, lengths.distorted].map(|frames| frames.number().saturating_sub(paired));
     let estimated = !(lengths.reference.is_exact() && lengths.distorted.is_exact());
@@ -45,7 +45,7 @@ pub(super) fn outcome(
     let models: Vec<ModelScores> = finished
         .models
         .into_iter()
-        .zip(finished.scores.models)
+        .zip(scores.models)
         .map(|(model, series)| ModelScores {
             name: model.name,
             picked_because: model.picked_because,
@@ -77,9 +77,11 @@ pub(super) fn outcome(
             unpaired_distorted,
             unpaired_estimated: estimated,
         },
-        frames: finished.scores.frames,
+        frames: scores.frames,
         models,
-        features: finished.scores.features,
+        features: scores.features,
+        shots,
+        worst_moments: Vec::new(),
         warnings,
         engine: EngineVersions {
             vmafx: env!("CARGO_PKG_VERSION").to_owned(),

@@ -12,8 +12,10 @@ use super::progress::Counter;
 use super::{Request, ScoreError};
 use crate::engine::models::Model;
 use crate::engine::session::{EngineSession, FrameScores, SessionSetup};
+use crate::engine::{EngineError, KernelError, PicturePlanes, SharedPicture};
 use crate::input::{Clip, DigestTable, Probe, Tools};
 use crate::picture::PictureFormat;
+use crate::shots::{CellMeans, DifferenceMeter, FrameDifference};
 
 #[derive(Clone, Copy)]
 pub(super) struct ProbedClip<'a> {
@@ -46,6 +48,8 @@ pub(super) struct PassResult {
     pub(super) reference: FrameCount,
     /// The same for each distorted clip.
     pub(super) distorted: Vec<FrameCount>,
+    /// Of each frame of the reference within the chunk, which may be a frame more than are paired.
+    pub(super) differences: Vec<FrameDifference>,
 }
 
 impl Pass<'_> {
@@ -84,7 +88,7 @@ impl Pass<'_> {
             cpu_mask: self.request.cpu_mask,
         })?;
         let (mut reference, mut distorted) = self.open(chunk, lengths, &session)?;
-        self.feed(chunk, &mut session, &mut reference, &mut distorted, counter)?;
+        let differences = self.feed(chunk, &mut session, &mut reference, &mut distorted, counter)?;
         // The end of each clip within the frames of the reference that are read, which begin with the lead.
         let ends: Vec<u32> = (0..clips)
             .map(|clip| {
@@ -105,10 +109,10 @@ impl Pass<'_> {
         // Stops the decoders of clips that were not read to their end.
         drop((reference, distorted));
         self.sources.clear();
-        Ok(PassResult { scores: session.finish(&ends)?, reference: length, distorted: lengths })
+        Ok(PassResult { scores: session.finish(&ends)?, reference: length, distorted: lengths, differences })
     }
 
-    /// Feeds pair by pair, until the reference or all distorted clips end.
+    /// Feeds pair by pair, until the reference or all distorted clips end. Returns how the frames of the reference differ.
     fn feed(
         &self,
         chunk: &Chunk,
@@ -116,19 +120,20 @@ impl Pass<'_> {
         reference: &mut OpenClip,
         distorted: &mut [OpenClip],
         counter: &mut Counter<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> Result<Vec<FrameDifference>, ScoreError> {
+        let mut meter = DifferenceMeter::default();
+        let mut differences = Vec::new();
         for frame in chunk.read_range() {
             self.sources.check_cancelled()?;
-            let reference_picture = match reference.next()? {
-                FeedFrame::End => return Ok(()),
-                FeedFrame::Picture(picture) => Some(picture),
-                FeedFrame::Skipped => None,
-            };
-            // Outside of the chunk, the frame is only needed for motion.
+            let FeedFrame::Picture(reference_picture) = reference.next()? else { break };
+            let difference = meter.push(self.cell_means(frame, &reference_picture)?);
+            // Outside of the chunk, the frame is only needed for motion, and to find cuts within it.
             let context = !chunk.frames.contains(&frame);
             let mut paired = context;
-            if let (true, Some(picture)) = (context, &reference_picture) {
-                session.reference(frame, picture)?;
+            if context {
+                session.reference(frame, &reference_picture)?;
+            } else {
+                differences.push(difference);
             }
             for (index, clip) in distorted.iter_mut().enumerate().filter(|(_, clip)| !context && !clip.ended)
             {
@@ -136,13 +141,12 @@ impl Pass<'_> {
                 if matches!(distorted_frame, FeedFrame::End) {
                     continue;
                 }
-                if let (Some(picture), false) = (&reference_picture, paired) {
-                    session.reference(frame, picture)?;
+                if !paired {
+                    session.reference(frame, &reference_picture)?;
                 }
                 paired = true;
-                if let (Some(picture), FeedFrame::Picture(distorted)) = (&reference_picture, distorted_frame)
-                {
-                    session.pair(index, frame, picture.clone(), distorted)?;
+                if let FeedFrame::Picture(distorted) = distorted_frame {
+                    session.pair(index, frame, reference_picture.clone(), distorted)?;
                     counter.increment();
                 }
             }
@@ -150,10 +154,21 @@ impl Pass<'_> {
             let too_short =
                 !self.request.options.scores_shortest() && distorted.iter().any(|clip| clip.ended);
             if !paired || too_short {
-                return Ok(());
+                break;
             }
         }
-        Ok(())
+        Ok(differences)
+    }
+
+    fn cell_means(&self, frame: u64, picture: &SharedPicture) -> Result<CellMeans, EngineError> {
+        let depth = self.format.depth;
+        match picture.planes() {
+            Ok(PicturePlanes::Bytes([luma, ..])) => Ok(CellMeans::of(&luma, depth)),
+            Ok(PicturePlanes::Words([luma, ..])) => Ok(CellMeans::of(&luma, depth)),
+            Err(problem) => {
+                Err(EngineError::NativeFrame { frame, source: KernelError::from(problem).into() })
+            }
+        }
     }
 
     /// Counts the frames of all clips after their offsets, side by side and only as far as the comparison needs them.

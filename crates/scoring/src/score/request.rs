@@ -28,6 +28,8 @@ pub struct Request {
     /// Frames to leave out at the start of the distorted clips.
     pub distorted_offset: u64,
     pub scale_filter: ScaleFilter,
+    /// Whether pictures of the worst moments are made, for which parts of the clips are read a second time.
+    pub pictures: bool,
     /// Does not change the scores.
     pub engine: Engine,
     /// Counts what is read of the clips, from another thread too.
@@ -54,6 +56,7 @@ impl Request {
             reference_offset: 0,
             distorted_offset: 0,
             scale_filter: ScaleFilter::default(),
+            pictures: false,
             engine: Engine::default(),
             activity: ReadActivity::default(),
             registration: Registration::default(),

@@ -9,6 +9,8 @@ use super::lengths::{FrameCount, Lengths};
 use super::pass::{Pass, ProbedClip};
 use super::plan::{ClipProperties, plan};
 use super::progress::{Counter, ProgressObserver};
+use super::scored_clip::ScoredClip;
+use super::worst_moments::MomentReader;
 use super::{Request, ScoreError, chunk};
 use crate::engine::models::{Model, ModelChoice, ModelError};
 use crate::engine::{EngineError, session::FrameScores};
@@ -74,12 +76,12 @@ fn run_until_stopped(
             reference,
             distorted: group.clips.iter().map(|clip| distorted[*clip]).collect(),
         };
-        for (clip, (scores, lengths)) in group.clips.iter().zip(score_group(&pass, &mut counter)?) {
-            finished[*clip] = Some(FinishedComparison { scores, lengths, models: models.clone() });
+        for (clip, scored) in group.clips.iter().zip(score_group(&pass, &mut counter)?) {
+            finished[*clip] = Some(FinishedComparison { scored, models: models.clone() });
         }
     }
     let digests = digests.finish()?;
-    Ok(plan
+    let mut outcomes: Vec<ScoringOutcome> = plan
         .comparisons
         .into_iter()
         .zip(finished)
@@ -87,19 +89,27 @@ fn run_until_stopped(
         .filter_map(|((comparison, finished), clip)| {
             Some(outcome(request, (reference, *clip), comparison, finished?, &digests))
         })
-        .collect())
+        .collect();
+    if request.pictures {
+        let reader = MomentReader { request, tools, sources, reference };
+        for group in &plan.groups {
+            let of_group = distorted.iter().copied().zip(&mut outcomes).enumerate();
+            reader.add_to(of_group.filter(|(clip, _)| group.clips.contains(clip)).map(|(_, pair)| pair))?;
+        }
+    }
+    Ok(outcomes)
 }
 
 /// Scores the clips of a group, whole or in chunks, and checks their lengths.
-fn score_group(
-    pass: &Pass<'_>,
-    counter: &mut Counter<'_>,
-) -> Result<Vec<(FrameScores, Lengths)>, ScoreError> {
+fn score_group(pass: &Pass<'_>, counter: &mut Counter<'_>) -> Result<Vec<ScoredClip>, ScoreError> {
     let request = pass.request;
     if request.chunks <= 1 {
         let result = pass.score_all(counter)?;
         let lengths = checked_lengths(pass, result.reference, &result.distorted)?;
-        return Ok(result.scores.into_iter().zip(lengths).collect());
+        let scored = result.scores.into_iter().zip(lengths);
+        return Ok(scored
+            .map(|(scores, lengths)| ScoredClip::new(scores, lengths, &result.differences))
+            .collect());
     }
     // The lengths must be known before a clip can be cut into chunks.
     let known = pass.distorted.iter().map(|clip| known_lengths(request, pass.reference.probe, clip.probe));
@@ -111,11 +121,13 @@ fn score_group(
     };
     let paired: Vec<u64> = lengths.iter().map(|lengths| lengths.paired()).collect();
     let mut parts: Vec<Vec<FrameScores>> = vec![Vec::new(); paired.len()];
+    let mut differences = Vec::new();
     for chunk in chunk::plan(paired.iter().copied().max().unwrap_or(0), request.chunks) {
         let result = pass.score_chunk(&chunk, &paired, counter)?;
         for (parts, scores) in parts.iter_mut().zip(result.scores) {
             parts.push(scores);
         }
+        differences.extend(result.differences);
     }
     parts
         .into_iter()
@@ -124,7 +136,7 @@ fn score_group(
         .map(|((parts, lengths), clip)| {
             let whole = chunk::merge(parts, lengths.paired(), request.step())
                 .map_err(|source| ScoreError::Merge { path: clip.clip.path.clone(), source })?;
-            Ok((whole, lengths))
+            Ok(ScoredClip::new(whole, lengths, &differences))
         })
         .collect()
 }

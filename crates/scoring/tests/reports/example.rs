@@ -6,6 +6,7 @@ use vmafx_job::{BitDepth, PixelFormat, ReportFormat};
 use vmafx_scoring::outcome::{Alignment, EngineVersions, InputDetails, ModelScores, ScoringOutcome};
 use vmafx_scoring::picture::PictureFormat;
 use vmafx_scoring::report::ScoringReport;
+use vmafx_scoring::shots::Shot;
 
 const FORMAT: PictureFormat =
     PictureFormat { width: 640, height: 360, chroma: PixelFormat::Yuv420p, depth: BitDepth::Ten };
@@ -51,6 +52,8 @@ pub(crate) fn comparison(distorted: &str, scores: &[f64]) -> ScoringOutcome {
             "VMAF_integer_feature_adm2_score".to_owned(),
             scores.iter().map(|score| score / 100.0).collect(),
         )]),
+        shots: vec![Shot { first_frame: 0, frames }],
+        worst_moments: vec![],
         warnings: vec![],
         engine: EngineVersions {
             vmafx: "0.1.0".to_owned(),

@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use sha2::{Digest as _, Sha256};
 use vmafx_job::ReportFormat;
-use vmafx_scoring::outcome::Warning;
+use vmafx_scoring::moments::{JpegPicture, WorstMoment};
+use vmafx_scoring::outcome::{ScoringOutcome, Warning};
 
 use crate::example::{comparison, written};
 
@@ -14,9 +15,41 @@ fn data(page: &str) -> serde_json::Value {
     serde_json::from_str(element(page, "id=\"data\">", "</script>")).unwrap()
 }
 
+fn with_pictures(mut outcome: ScoringOutcome) -> ScoringOutcome {
+    let picture = |bytes: &[u8]| JpegPicture { width: 16, height: 9, bytes: bytes.to_vec() };
+    outcome.worst_moments = vec![WorstMoment {
+        frame: 0,
+        score: 80.0,
+        reference: picture(b"reference"),
+        distorted: picture(b"distorted"),
+        difference: picture(b"difference"),
+    }];
+    outcome
+}
+
+#[test]
+fn pictures_are_in_the_page_itself() {
+    let outcome = with_pictures(comparison("a.mp4", &[90.0, 80.0]));
+    let page = written(std::slice::from_ref(&outcome), ReportFormat::Html);
+    assert_eq!(page.matches("<img ").count(), 3);
+    let policy = element(&page, "Content-Security-Policy\" content=\"", "\"");
+    assert!(policy.starts_with("default-src 'none';") && policy.contains("; img-src data:;"), "{policy}");
+    let without = page.replace(" src=\"data:image/jpeg;base64,", "");
+    assert_makes_no_request(&without);
+    for format in ReportFormat::ALL.into_iter().filter(|format| *format != ReportFormat::Html) {
+        let plain = ScoringOutcome { worst_moments: vec![], ..outcome.clone() };
+        assert_eq!(written(std::slice::from_ref(&outcome), format), written(&[plain], format), "{format}");
+    }
+}
+
 #[test]
 fn the_page_makes_no_request() {
     let page = written(&[comparison("a.mp4", &[90.0, 80.0])], ReportFormat::Html);
+    assert_makes_no_request(&page);
+    assert!(!page.contains("img-src"));
+}
+
+fn assert_makes_no_request(page: &str) {
     for request in ["src=", "href=", "@import", "url(http", "fetch(", "XMLHttpRequest", "//cdn", "https://"] {
         assert!(!page.contains(request), "{request}");
     }

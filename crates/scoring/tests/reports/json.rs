@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use vmafx_job::ReportFormat;
 use vmafx_scoring::outcome::Warning;
+use vmafx_scoring::shots::Shot;
 
 use crate::example::{comparison, written};
 
@@ -59,6 +60,7 @@ fn a_reader_of_libvmafs_json_accepts_ours() {
 fn additional_fields_are_below_one_key() {
     let mut outcome = comparison("a.mp4", &[90.0, 80.0]);
     outcome.warnings.push(Warning::EvenStep { step: 2 });
+    outcome.shots = [0, 2].map(|first_frame| Shot { first_frame, frames: 2 }).into();
     let json: serde_json::Value = serde_json::from_str(&written(&[outcome], ReportFormat::Json)).unwrap();
 
     assert_eq!(json["pooled_metrics"]["vmaf"]["p50"], 85.0);
@@ -69,6 +71,17 @@ fn additional_fields_are_below_one_key() {
     assert_eq!(facts["alignment"]["step"], 2);
     assert_eq!(facts["models"][1]["name"], "vmaf_v0.6.1neg");
     assert_eq!(facts["models"][0]["min"], serde_json::json!({ "value": 80.0, "frame": 2 }));
+    let shot = serde_json::json!({
+        "firstFrame": 2,
+        "frames": 2,
+        "startSeconds": 0.04,
+        "endSeconds": 0.08,
+        "models": [
+            { "name": "vmaf_v0.6.1", "mean": 80.0, "min": { "value": 80.0, "frame": 2 } },
+            { "name": "vmaf_v0.6.1neg", "mean": 79.0, "min": { "value": 79.0, "frame": 2 } },
+        ],
+    });
+    assert_eq!((facts["shots"].as_array().unwrap().len(), &facts["shots"][1]), (2, &shot));
     assert_eq!(facts["warnings"][0]["kind"], "evenStep");
     assert!(facts["warnings"][0]["message"].as_str().unwrap().contains("odd"));
 }

@@ -14,6 +14,8 @@ mod lengths;
 mod memory;
 mod mixed;
 mod models;
+mod moments;
 mod odd;
+mod shots;
 #[path = "../../../kernels/tests/support/mod.rs"]
 mod support;

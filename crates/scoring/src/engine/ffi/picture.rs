@@ -150,13 +150,13 @@ impl SharedPicture {
 }
 
 /// The planes Y, U and V, with samples of either size.
-pub(in crate::engine) enum PicturePlanes<'a> {
+pub(crate) enum PicturePlanes<'a> {
     Bytes([Plane<'a, u8>; 3]),
     Words([Plane<'a, u16>; 3]),
 }
 
 impl SharedPicture {
-    pub(in crate::engine) fn planes(&self) -> Result<PicturePlanes<'_>, InvalidPlane> {
+    pub(crate) fn planes(&self) -> Result<PicturePlanes<'_>, InvalidPlane> {
         if self.0.raw.bpc == 8 {
             Ok(PicturePlanes::Bytes([self.plane(0)?, self.plane(1)?, self.plane(2)?]))
         } else {

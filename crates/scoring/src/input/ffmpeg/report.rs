@@ -18,8 +18,7 @@ pub(super) struct StreamReport {
     pub(super) frame_rate: Option<f64>,
     /// Seconds.
     pub(super) duration: Option<f64>,
-    pub(super) transfer: Option<String>,
-    pub(super) full_range: Option<bool>,
+    pub(super) colours: Colours,
 }
 
 impl StreamReport {
@@ -28,6 +27,14 @@ impl StreamReport {
         let largest = u32::from(u16::MAX);
         self.pixel_format != "none" && self.width <= largest && self.height <= largest
     }
+}
+
+/// What a stream says about its colours.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Colours {
+    pub(super) matrix: Option<String>,
+    pub(super) transfer: Option<String>,
+    pub(super) full_range: Option<bool>,
 }
 
 /// The line of a video stream.
@@ -77,7 +84,6 @@ pub(super) fn parse(text: &str) -> Option<StreamReport> {
         None => rotated(dimensions(chosen)?, chosen.rotation),
     };
     let details = dimensions(chosen).map(|(_, _, _, details)| details).unwrap_or_default();
-    let (transfer, full_range) = colours(details);
     Some(StreamReport {
         demuxer: demuxer.unwrap_or_default().to_owned(),
         codec: chosen.fields.first()?.split(' ').next()?.to_owned(),
@@ -87,8 +93,7 @@ pub(super) fn parse(text: &str) -> Option<StreamReport> {
         height,
         frame_rate: rate(&chosen.fields, " fps").or_else(|| rate(&chosen.fields, " tbr")),
         duration,
-        transfer,
-        full_range,
+        colours: colours(details),
     })
 }
 
@@ -154,21 +159,25 @@ fn rotated<'a>(
     if quarter { (height, width, format, details) } else { (width, height, format, details) }
 }
 
-/// Transfer function and range from `tv, bt2020nc/bt2020/smpte2084, progressive`. If matrix, primaries and transfer function
+/// Matrix, transfer function and range from `tv, bt2020nc/bt2020/smpte2084, progressive`. If matrix, primaries and transfer function
 /// have the same name, it is written once.
-fn colours(details: &str) -> (Option<String>, Option<bool>) {
-    let (mut transfer, mut full_range) = (None, None);
+fn colours(details: &str) -> Colours {
+    let mut colours = Colours::default();
+    let known = |name: Option<&str>| name.filter(|&name| name != "unknown").map(str::to_owned);
     for word in details.split(',').map(str::trim) {
         match word {
-            "tv" => full_range = Some(false),
-            "pc" => full_range = Some(true),
+            "tv" => colours.full_range = Some(false),
+            "pc" => colours.full_range = Some(true),
             "" | "progressive" | "unspecified" | "left" | "center" | "topleft" | "top" | "bottomleft"
             | "bottom" => {}
             word if word.contains(' ') => {}
-            word => transfer = word.rsplit('/').next().filter(|&name| name != "unknown").map(str::to_owned),
+            word => {
+                colours.matrix = known(word.split('/').next());
+                colours.transfer = known(word.rsplit('/').next());
+            }
         }
     }
-    (transfer, full_range)
+    colours
 }
 
 /// The decoder from `#0:0 (av1 (libdav1d) -> wrapped_avframe (native))`.
@@ -221,44 +230,44 @@ mod tests {
     #[case::mp4(
         "Stream #0:0[0x1](und): Video: h264 (High) (avc1 / 0x31637661), yuv420p(tv, bt709, progressive), 1920x1080 \
          [SAR 1:1 DAR 16:9], 1205 kb/s, 23.98 fps, 23.98 tbr, 24k tbn (default)",
-        "h264", "yuv420p", (1920, 1080), Some(24000.0 / 1001.0), Some("bt709"), Some(false)
+        "h264", "yuv420p", (1920, 1080), Some(24000.0 / 1001.0), (Some("bt709"), Some("bt709")), Some(false)
     )]
     #[case::mkv_hdr(
         "Stream #0:0: Video: hevc (Main 10), yuv420p10le(tv, bt2020nc/bt2020/smpte2084, progressive), 3840x2160, \
          SAR 1:1 DAR 16:9, 59.94 fps, 59.94 tbr, 1k tbn",
-        "hevc", "yuv420p10le", (3840, 2160), Some(60000.0 / 1001.0), Some("smpte2084"), Some(false)
+        "hevc", "yuv420p10le", (3840, 2160), Some(60000.0 / 1001.0), (Some("bt2020nc"), Some("smpte2084")), Some(false)
     )]
     #[case::hybrid_log_gamma(
         "Stream #0:1[0x2](eng): Video: hevc (Main 10) (hvc1 / 0x31637668), yuv420p10le(tv, \
          bt2020nc/bt2020/arib-std-b67), 1920x1080, 9000 kb/s, 50 fps, 50 tbr, 600 tbn (default)",
-        "hevc", "yuv420p10le", (1920, 1080), Some(50.0), Some("arib-std-b67"), Some(false)
+        "hevc", "yuv420p10le", (1920, 1080), Some(50.0), (Some("bt2020nc"), Some("arib-std-b67")), Some(false)
     )]
     #[case::transport_stream(
         "Stream #0:0[0x100]: Video: h264 (High) ([27][0][0][0] / 0x001B), yuv420p(progressive), 160x120 [SAR 1:1 DAR \
          4:3], 25 fps, 25 tbr, 90k tbn",
-        "h264", "yuv420p", (160, 120), Some(25.0), None, None
+        "h264", "yuv420p", (160, 120), Some(25.0), (None, None), None
     )]
     #[case::motion_jpeg(
         "Stream #0:0: Video: mjpeg (Baseline) (MJPG / 0x47504A4D), yuvj420p(pc, bt470bg/unknown/unknown), 160x120 [SAR \
          1:1 DAR 4:3], 1425 kb/s, 25 fps, 25 tbr, 25 tbn",
-        "mjpeg", "yuvj420p", (160, 120), Some(25.0), None, Some(true)
+        "mjpeg", "yuvj420p", (160, 120), Some(25.0), (Some("bt470bg"), None), Some(true)
     )]
     #[case::interlaced(
         "Stream #0:0[0x1e0]: Video: mpeg2video (Main), yuv420p(tv, smpte170m, top first), 720x480 [SAR 8:9 DAR 4:3], \
          29.97 fps, 29.97 tbr, 90k tbn",
-        "mpeg2video", "yuv420p", (720, 480), Some(30000.0 / 1001.0), Some("smpte170m"), Some(false)
+        "mpeg2video", "yuv420p", (720, 480), Some(30000.0 / 1001.0), (Some("smpte170m"), Some("smpte170m")), Some(false)
     )]
     #[case::no_rate_but_a_guess(
         "Stream #0:0(eng): Video: vp9 (Profile 2), yuv420p12le(tv, gbr/unknown/bt709), 640x360, 1k tbr, 1k tbn",
-        "vp9", "yuv420p12le", (640, 360), Some(1000.0), Some("bt709"), Some(false)
+        "vp9", "yuv420p12le", (640, 360), Some(1000.0), (Some("gbr"), Some("bt709")), Some(false)
     )]
     #[case::fewer_bits_than_stored(
         "Stream #0:0[0x1]: Video: prores (HQ) (apch / 0x68637061), yuv422p10le(10 bpc, pc, left), 64x64, 5 fps, 5 tbr",
-        "prores", "yuv422p10le", (64, 64), Some(5.0), None, Some(true)
+        "prores", "yuv422p10le", (64, 64), Some(5.0), (None, None), Some(true)
     )]
     #[case::without_pixel_format(
         "Stream #0:0: Video: av1, none, 64x64, 25 fps, 25 tbr, 1k tbn",
-        "av1", "none", (64, 64), Some(25.0), None, None
+        "av1", "none", (64, 64), Some(25.0), (None, None), None
     )]
     fn real_lines_are_parsed(
         #[case] line: &str,
@@ -266,7 +275,7 @@ mod tests {
         #[case] pixel_format: &str,
         #[case] (width, height): (u32, u32),
         #[case] frame_rate: Option<f64>,
-        #[case] transfer: Option<&str>,
+        #[case] (matrix, transfer): (Option<&str>, Option<&str>),
         #[case] full_range: Option<bool>,
     ) {
         let expected = StreamReport {
@@ -278,8 +287,11 @@ mod tests {
             height,
             frame_rate,
             duration: Some(10.01),
-            transfer: transfer.map(str::to_owned),
-            full_range,
+            colours: Colours {
+                matrix: matrix.map(str::to_owned),
+                transfer: transfer.map(str::to_owned),
+                full_range,
+            },
         };
         assert_eq!(report_of(line), Some(expected));
     }
@@ -317,7 +329,7 @@ mod tests {
                       1:1 DAR 3:4], q=2-31, 200 kb/s, 25 fps, 25 tbn (default)";
         let report = parse(&format!("{VIDEO}\n{output}")).unwrap();
         assert_eq!((report.codec.as_str(), report.width, report.height), ("av1", 120, 160));
-        assert_eq!(report.full_range, Some(false));
+        assert_eq!(report.colours.full_range, Some(false));
     }
 
     #[test]

@@ -20,6 +20,8 @@ struct ClipData<'a> {
     name: &'a str,
     rate: Option<f64>,
     frames: &'a [u64],
+    /// The frames that shots begin with, except the first.
+    cuts: Vec<u64>,
     models: Vec<Curve<'a>>,
     features: Vec<Curve<'a>>,
 }
@@ -56,7 +58,12 @@ impl<'a> PlotData<'a> {
         Self { clips: clips.iter().map(|clip| ClipData::of(clip, complete)).collect(), complete }
     }
 
-    /// A note below the plot.
+    /// A note below the plot, if it shows cuts.
+    pub(super) fn cuts_note(&self) -> &'static str {
+        if self.clips.iter().any(|clip| !clip.cuts.is_empty()) { "Vertical lines are cuts. " } else { "" }
+    }
+
+    /// Another note below the plot.
     pub(super) fn note(&self) -> &'static str {
         if self.complete {
             ""
@@ -84,8 +91,9 @@ impl<'a> ClipData<'a> {
         });
         Self {
             name: &clip.name,
-            rate: outcome.distorted.frame_rate.or(outcome.reference.frame_rate),
+            rate: outcome.frame_rate(),
             frames: &outcome.frames,
+            cuts: outcome.shots.iter().skip(1).map(|shot| shot.first_frame).collect(),
             models: models.collect(),
             features: features.collect(),
         }
@@ -105,8 +113,10 @@ fn round(value: f64, scale: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::ScoringOutcome;
     use crate::report::example::{bootstrap, outcome};
     use crate::report::html::clips;
+    use crate::shots::Shot;
 
     #[test]
     fn curves_are_rounded_and_have_their_confidence_intervals() {
@@ -116,6 +126,17 @@ mod tests {
         assert_eq!(json["clips"][0]["models"][0]["values"], serde_json::json!([92.521, 0.3333]));
         assert_eq!(json["clips"][0]["models"][0]["band"]["low"][0], 90.521);
         assert_eq!(json["clips"][0]["features"][2]["name"], "psnr_y");
+    }
+
+    #[test]
+    fn the_plot_is_given_the_cuts() {
+        let shot = |first_frame, frames| Shot { first_frame, frames };
+        let outcomes =
+            [ScoringOutcome { shots: vec![shot(0, 1), shot(1, 2)], ..outcome("a.mp4", &[90.0, 80.0, 70.0]) }];
+        let clips = clips::all(&outcomes).unwrap();
+        let data = PlotData::of(&clips);
+        assert!(data.cuts_note().contains("cuts"));
+        assert_eq!(serde_json::to_value(data).unwrap()["clips"][0]["cuts"], serde_json::json!([1]));
     }
 
     #[test]

@@ -15,6 +15,8 @@
     clip: c, frames: clip.frames, rate: clip.rate, values: model.values, band: model.band,
     name: label(clip, model), classes: style(c, m), shown: true,
   })));
+  // All clips have the cuts of their reference, as far as they go.
+  const cuts = clips.map((clip) => clip.cuts).reduce((a, b) => (b.length > a.length ? b : a));
   const featureNames = [...new Set(clips.flatMap((clip) => clip.features.map((feature) => feature.name)))];
   const whole = [
     Math.min(...clips.filter((c) => c.frames.length).map((c) => c.frames[0])),
@@ -78,6 +80,7 @@
       make(svg, "text", { x: x(frame), y: height - 6, "text-anchor": "middle" }).textContent = frame;
     }
     make(svg, "text", { x: MARGIN.left - 8, y: height - 6, "text-anchor": "end" }).textContent = "frame";
+    for (const frame of cutsInView(cuts, state.view, inner)) make(svg, "line", { x1: x(frame), x2: x(frame), y1: MARGIN.top, y2: bottom }, ["cut"]);
     const clip = make(make(svg, "defs"), "clipPath", { id: svg.id + "-clip" });
     make(clip, "rect", { x: MARGIN.left, y: 0, width: inner, height: bottom + 1 });
     const inside = make(svg, "g", { "clip-path": `url(#${svg.id}-clip)` });
@@ -145,6 +148,7 @@
     const head = html(tip, "p");
     html(head, "b", "Frame " + state.cursor);
     if (rate) head.append(" · " + clock(state.cursor / rate));
+    if (cuts.length) head.append(" · shot " + (lowerBound(cuts, state.cursor + 1) + 1));
     const list = html(tip, "ul");
     for (const [panel, decimals] of [[panels[0], 2], [panels[1], 4]]) {
       for (const curve of panel.curves()) {
@@ -259,8 +263,8 @@
   for (const button of document.querySelectorAll("button[data-frame]")) {
     button.addEventListener("click", () => {
       const frame = Number(button.dataset.frame), rate = clips[Number(button.dataset.clip)].rate || 25;
-      state.cursor = frame;
-      look(frame - rate * 2, frame + rate * 2);
+      state.cursor = button.dataset.end ? null : frame;
+      if (button.dataset.end) look(frame, Number(button.dataset.end)); else look(frame - rate * 2, frame + rate * 2);
       byId("plot").scrollIntoView({ block: "center" });
     });
   }

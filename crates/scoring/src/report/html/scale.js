@@ -35,6 +35,12 @@ function nearest(frames, frame) {
   return frame - frames[at - 1] <= frames[at] - frame ? at - 1 : at;
 }
 
+/** The cuts to draw: none if they are so close that their lines would hide the curves. */
+function cutsInView(cuts, view, width) {
+  const shown = cuts.slice(lowerBound(cuts, view[0]), lowerBound(cuts, view[1]));
+  return shown.length * 6 > width ? [] : shown;
+}
+
 /** The rows to draw: those in view and one on each side, so that a curve continues to the edge. */
 function rowsInView(frames, view) {
   return [Math.max(0, lowerBound(frames, view[0]) - 1), Math.min(frames.length, lowerBound(frames, view[1]) + 1)];

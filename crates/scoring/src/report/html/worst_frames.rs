@@ -6,13 +6,13 @@
 use std::fmt::Write as _;
 
 use super::clips::{ReportedClip, time};
+use crate::moments::{MomentChoice, frames_of_a_second, worst_rows};
+use crate::outcome::ScoringOutcome;
 use crate::report::escape::text;
 use crate::report::metrics::short_name;
 
 /// Frames listed for each clip.
 const MAX_LISTED: usize = 10;
-/// Frames per second of clips with unknown frame rate.
-const DEFAULT_FRAME_RATE: u64 = 25;
 
 /// One table per clip. That of a single clip has columns for its features.
 pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
@@ -22,8 +22,10 @@ pub(super) fn section(clips: &[ReportedClip<'_>]) -> String {
 
 fn table(clip: &ReportedClip<'_>, named: bool) -> String {
     let outcome = clip.outcome;
-    let Some(first) = outcome.models.first() else { return String::new() };
-    let rate = outcome.distorted.frame_rate.or(outcome.reference.frame_rate);
+    if outcome.models.is_empty() {
+        return String::new();
+    }
+    let rate = outcome.frame_rate();
     let mut html = String::from("<div class=\"scroll\"><table>");
     if named {
         let _ = write!(
@@ -45,7 +47,9 @@ fn table(clip: &ReportedClip<'_>, named: bool) -> String {
         let _ = write!(html, "<th scope=\"col\">{}</th>", text(&short_name(name)));
     }
     html.push_str("</tr></thead><tbody>");
-    for row in worst(&outcome.frames, &first.scores, min_distance(rate, outcome.frames.len())) {
+    let choice =
+        MomentChoice { count: MAX_LISTED, min_distance: min_distance(outcome), max_per_shot: usize::MAX };
+    for row in worst_rows(outcome, choice) {
         let frame = outcome.frames[row];
         let _ = write!(
             html,
@@ -69,60 +73,18 @@ fn table(clip: &ReportedClip<'_>, named: bool) -> String {
 }
 
 /// The minimum distance between two listed frames.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn min_distance(rate: Option<f64>, frames: usize) -> u64 {
-    let second = rate.filter(|rate| *rate > 0.0).map_or(DEFAULT_FRAME_RATE, |rate| rate.round() as u64);
-    second.min(frames as u64 / 40)
-}
-
-/// The rows with the lowest scores in ascending order, more than `min_distance` frames apart.
-fn worst(frames: &[u64], scores: &[f64], min_distance: u64) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..frames.len().min(scores.len())).collect();
-    rows.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(a.cmp(&b)));
-    let mut picked: Vec<usize> = vec![];
-    for row in rows {
-        if picked.len() == MAX_LISTED {
-            break;
-        }
-        if picked.iter().all(|&other| frames[other].abs_diff(frames[row]) > min_distance) {
-            picked.push(row);
-        }
-    }
-    picked
+fn min_distance(outcome: &ScoringOutcome) -> u64 {
+    frames_of_a_second(outcome).min(outcome.frames.len() as u64 / 40)
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, clippy::cast_precision_loss)] // Values are exact, and counts are small.
 mod tests {
     use super::*;
-
-    #[test]
-    fn neighbours_of_a_worse_frame_are_omitted() {
-        let frames: Vec<u64> = (0..100).collect();
-        let mut scores = vec![90.0; 100];
-        scores[20..26].copy_from_slice(&[50.0, 40.0, 30.0, 35.0, 45.0, 55.0]);
-        scores[70] = 60.0;
-        assert_eq!(worst(&frames, &scores, 12)[..2], [22, 70]);
-    }
-
-    #[test]
-    fn the_distance_is_counted_in_frames_and_not_in_rows() {
-        let frames = [0, 10, 20];
-        assert_eq!(worst(&frames, &[3.0, 2.0, 1.0], 12), [2, 0]);
-    }
+    use crate::report::example;
 
     #[test]
     fn a_short_clip_still_has_rows_to_show() {
-        assert_eq!(
-            (min_distance(Some(25.0), 48), min_distance(Some(25.0), 100_000), min_distance(None, 100_000)),
-            (1, 25, DEFAULT_FRAME_RATE)
-        );
-    }
-
-    #[test]
-    fn a_long_clip_lists_ten() {
-        let frames: Vec<u64> = (0..10_000).collect();
-        let scores: Vec<f64> = frames.iter().map(|frame| *frame as f64).collect();
-        assert_eq!(worst(&frames, &scores, 12).len(), 10);
+        let distance = |frames: usize| min_distance(&example::outcome("a.mp4", &vec![90.0; frames]));
+        assert_eq!((distance(48), distance(10_000)), (1, 25));
     }
 }

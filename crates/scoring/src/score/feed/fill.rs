@@ -2,13 +2,13 @@
 
 use crate::engine::Picture;
 use crate::input::{FrameSource, InputError};
-use crate::picture::{PictureFormat, PictureMut, PlaneMut};
+use crate::picture::{PictureBuffer, PictureFormat, PictureMut};
 
 /// Reads frames into pictures. If a luma size is odd, files have a last chroma column or row that libvmaf's pictures lack;
 /// then a frame is read into a buffer and copied. Otherwise it is read directly.
 pub(super) struct Filler {
     format: PictureFormat,
-    buffer: Option<[Vec<u8>; 3]>,
+    buffer: Option<PictureBuffer>,
 }
 
 impl Filler {
@@ -30,21 +30,12 @@ impl Filler {
         if fits {
             return source.read(&mut planes);
         }
-        let format = self.format;
-        let buffer =
-            self.buffer.get_or_insert_with(|| [0, 1, 2].map(|plane| vec![0; format.plane_bytes(plane)]));
-        let [y, u, v] = buffer;
-        let mut whole = [plane(format, 0, y), plane(format, 1, u), plane(format, 2, v)];
+        let buffer = self.buffer.get_or_insert_with(|| PictureBuffer::new(self.format));
+        let mut whole = buffer.planes_mut();
         let there = source.read(&mut whole)?;
         copy(&mut whole, &mut planes);
         Ok(there)
     }
-}
-
-fn plane(format: PictureFormat, plane: usize, data: &mut [u8]) -> PlaneMut<'_> {
-    let (width, rows) = format.plane(plane);
-    let row_bytes = width * format.depth.bytes();
-    PlaneMut { data, stride: row_bytes, row_bytes, rows }
 }
 
 fn copy(from: &mut PictureMut<'_>, to: &mut PictureMut<'_>) {

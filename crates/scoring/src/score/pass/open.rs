@@ -78,22 +78,16 @@ impl Pass<'_> {
     ) -> Result<(OpenClip, Vec<OpenClip>), ScoreError> {
         let step = self.request.step();
         let bounded = |range: Range<u64>| lengths.is_some().then(|| range.end - range.start);
-        let every_reference = session.needs_every_reference();
         let (reference_pool, distorted_pool) = self.pools(session)?;
 
-        let (read, scored) = (chunk.read_range(), chunk.frames.clone());
-        let take = bounded(read.clone());
-        let wanted = move |index: u64| {
-            let frame = read.start + index;
-            every_reference || (scored.contains(&frame) && frame.is_multiple_of(step))
-        };
-        let skip = chunk.read_range().start;
+        let read = chunk.read_range();
         let reference = self.open_clip(
             self.reference,
-            self.request.reference_offset + skip,
-            take,
+            self.request.reference_offset + read.start,
+            bounded(read),
             &reference_pool,
-            Box::new(wanted),
+            // Motion and shots need every frame.
+            Box::new(|_| true),
         )?;
 
         let start = chunk.frames.start;
