@@ -57,9 +57,8 @@ mod tests {
 
     #[test]
     fn without_authentication_only_a_foreign_page_is_refused() {
-        let check = |lines: &[(&'static str, &'static str)]| {
-            check_anonymous_change(&Method::POST, &headers(lines))
-        };
+        let check =
+            |lines: &[(&'static str, &'static str)]| check_anonymous_change(&Method::POST, &headers(lines));
         assert_eq!(check(&[("host", "a")]), Ok(()));
         assert_eq!(check(&[("sec-fetch-site", "same-origin")]), Ok(()));
         assert!(check(&[("sec-fetch-site", "cross-site")]).is_err());
