@@ -3,6 +3,7 @@
 //! | module                                                   | holds                                                  |
 //! |----------------------------------------------------------|--------------------------------------------------------|
 //! | `get`, `explain`, `logs`, `change`, `wait`, `submit`     | one verb each; `change` has cancel, suspend and resume |
+//! | `dashboard`                                              | the dashboard of the controller, by a port-forward     |
 //! | `connection`, `error`                                    | the connection to the cluster, and failures            |
 //! | `kind`, `job`, `table`, `output`                         | reading and printing resources                         |
 //! | `select`, `watch`                                        | selecting resources, and watching them                 |
@@ -13,6 +14,7 @@
 mod change;
 pub mod complete;
 mod connection;
+mod dashboard;
 mod error;
 mod explain;
 mod get;
@@ -32,6 +34,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::change::Change;
 use self::connection::ConnectionArgs;
+pub use self::dashboard::DashboardError;
 pub use self::error::KubeError;
 use crate::completion::CompletionArgs;
 use crate::{Error, Exit, interrupt};
@@ -51,6 +54,9 @@ Examples:
 
   kubectl vmafx explain trailer-1080p
       Explain why a job is in its state, and what to do next.
+
+  kubectl vmafx dashboard --service-account video/reviewer
+      Open the dashboard in the browser, signed in as a ServiceAccount.
 
 `kubectl vmafx` and `vmafx kube` are the same; kubectl finds the program as kubectl-vmafx in the PATH.
 
@@ -107,6 +113,7 @@ enum Verb {
     Cancel(Box<change::CancelArgs>),
     Suspend(Box<change::SuspendArgs>),
     Resume(Box<change::ResumeArgs>),
+    Dashboard(Box<dashboard::DashboardArgs>),
 }
 
 impl Verb {
@@ -118,6 +125,7 @@ impl Verb {
             Self::Cancel(_) | Self::Suspend(_) | Self::Resume(_) => {
                 Some("stopped; changed jobs stay changed, and the command can be repeated")
             }
+            Self::Dashboard(_) => Some("stopped; the pages in the browser show no changes any more"),
             Self::Get(_) | Self::Explain(_) | Self::Logs(_) => None,
         }
     }
@@ -151,6 +159,7 @@ async fn run_verb(verb: &Verb, connection: &ConnectionArgs) -> Result<Exit, Erro
             Verb::Cancel(args) => change::run(Change::Cancel, &args.change, connection).await,
             Verb::Suspend(args) => change::run(Change::Suspend, &args.change, connection).await,
             Verb::Resume(args) => change::run(Change::Resume, &args.change, connection).await,
+            Verb::Dashboard(args) => dashboard::run(args, connection).await,
         }
     };
     tokio::select! {

@@ -112,6 +112,8 @@ pub enum Error {
     #[error(transparent)]
     Kube(#[from] cluster::KubeError),
     #[error(transparent)]
+    Dashboard(#[from] cluster::DashboardError),
+    #[error(transparent)]
     Output(#[from] output::OutputError),
     #[error(transparent)]
     Up(BoxError),

@@ -87,6 +87,7 @@ fn completions(plugin: &Command, before: &[String], last: &str) -> Completions {
     }
     match command.get_name() {
         "get" | "explain" | "logs" | "wait" | "cancel" | "suspend" | "resume" => Completions::Resources(kind),
+        "dashboard" => Completions::Words(Vec::new()),
         _ => Completions::Files,
     }
 }
@@ -112,6 +113,9 @@ fn values(arg: &Arg) -> Completions {
         Some("for") => Completions::Words(
             ["complete", "failed", "done", "running", "suspended"].map(str::to_owned).to_vec(),
         ),
+        Some("service-account" | "port" | "audience" | "controller-namespace") => {
+            Completions::Words(Vec::new())
+        }
         _ if possible.is_empty() => Completions::Files,
         _ => Completions::Words(possible),
     }

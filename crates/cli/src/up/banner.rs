@@ -21,6 +21,7 @@ impl fmt::Display for Banner {
         writeln!(f, "vmafx is up. Press Ctrl-C to stop it.\n")?;
         writeln!(f, "  gRPC    {grpc}")?;
         if !http.is_empty() {
+            writeln!(f, "  Pages   http://{http}/ (sign in with the content of the token file)")?;
             writeln!(f, "  HTTP    http://{http} (/openapi.json, /metrics)")?;
         }
         if !self.node_http.is_empty() {
@@ -39,10 +40,9 @@ impl fmt::Display for Banner {
 mod tests {
     use super::*;
 
-    #[test]
-    fn disabled_services_are_not_shown() {
+    fn banner(http: &str) -> String {
         let controller =
-            LocalController { grpc: "127.0.0.1:9090".into(), http: String::new(), token_file: "/t".into() };
+            LocalController { grpc: "127.0.0.1:9090".into(), http: http.into(), token_file: "/t".into() };
         let banner = Banner {
             controller,
             roots: vec!["/home/me".into(), "s3://clips/".into()],
@@ -51,8 +51,22 @@ mod tests {
             node_http: String::new(),
             database: "/state/queue.db".into(),
         };
-        let text = banner.to_string();
-        assert!(!text.contains("HTTP") && !text.contains("Node"), "{text}");
+        banner.to_string()
+    }
+
+    #[test]
+    fn the_dashboard_is_shown_with_how_to_sign_in() {
+        let text = banner("127.0.0.1:8080");
+        assert!(
+            text.contains("Pages   http://127.0.0.1:8080/ (sign in with the content of the token"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn disabled_services_are_not_shown() {
+        let text = banner("");
+        assert!(!text.contains("HTTP") && !text.contains("Pages") && !text.contains("Node"), "{text}");
         assert!(text.contains("Scores  2 jobs at a time on EPYC\n"), "{text}");
         assert!(text.contains("Clips   /home/me, s3://clips/\n"), "{text}");
     }

@@ -181,7 +181,7 @@ impl RunningCommand {
         Self { child: command.spawn().unwrap(), out, err }
     }
 
-    fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         fs::read_to_string(&self.out).unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! A fake kubelet that only serves logs. The API server forwards log requests to it.
+//! A fake kubelet that only serves logs and forwards ports. The API server passes such requests on to it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::harness::Harness;
+use crate::port_forward;
 
 /// Path and query of each request.
 type Requests = Arc<Mutex<Vec<String>>>;
@@ -101,6 +102,9 @@ async fn serve(
             let head = String::from_utf8(head).unwrap();
             let path = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
             requests.lock().unwrap().push(path.clone());
+            if path.starts_with("/portForward/") {
+                return port_forward::serve(stream, &head).await;
+            }
             let _ = stream
                 .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
                 .await;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test may fail it")]
 
 mod change;
+mod dashboard;
 mod errors;
 mod explain;
 mod get;
@@ -10,5 +11,6 @@ mod harness;
 mod kubelet;
 mod logs;
 mod plugin;
+mod port_forward;
 mod submit;
 mod wait;

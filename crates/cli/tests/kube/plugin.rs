@@ -59,7 +59,7 @@ async fn help_has_examples_with_the_command_as_it_is_typed() {
         help.contains("Usage: kubectl vmafx") && help.contains("kubectl vmafx submit -f pairs.csv"),
         "{help}"
     );
-    for verb in ["get", "explain", "logs", "submit", "wait", "cancel", "suspend", "resume"] {
+    for verb in ["get", "explain", "logs", "submit", "wait", "cancel", "suspend", "resume", "dashboard"] {
         assert!(help.contains(&format!("  {verb}")), "{verb}: {help}");
         let more = kubectl(&harness, &["vmafx", verb, "--help"]).ok();
         assert!(more.contains("Examples:") && more.contains(&format!("kubectl vmafx {verb}")), "{more}");
@@ -85,6 +85,9 @@ async fn kubectl_completes_verbs_flags_and_names() {
     };
     assert_eq!(complete(&["ca"]), ["cancel", ":4"]);
     assert_eq!(complete(&["get", "--wa"]), ["--watch", ":4"]);
+    assert_eq!(complete(&["dash"]), ["dashboard", ":4"]);
+    assert_eq!(complete(&["dashboard", "--service"]), ["--service-account", ":4"]);
+    assert_eq!(complete(&["dashboard", ""]), [":4"]);
     assert_eq!(complete(&["get", "-o", "y"]), ["yaml", ":4"]);
     let ns = harness.ns.name();
     assert_eq!(complete(&["cancel", "-n", ns, "tr"]), ["trailer", ":4"]);

@@ -4,12 +4,14 @@
 //! |-------------|----------------------------------------------------------------------------------------------|
 //! | `install`   | an older release is installed, upgraded to this one, uninstalled, and installed again        |
 //! | `queue`     | jobs of the queue: a file, an object store, resources that are rejected                      |
+//! | `dashboard` | `kubectl vmafx dashboard` shows the jobs to whom it signed in, and to nobody else               |
 //! | `pod`       | jobs with `execution: Pod`: retried, past their deadline, deleted, suspended, cancelled      |
 //! | `training`  | a model learns from labelled jobs and scores the next one                                    |
 //! | `pool`      | workers start, scale, pause and resume                                                       |
 //! | `workload`  | a StatefulSet is adopted, recreated and replaced; a stopped agent is unhealthy               |
 //! | `restart`   | everything is restarted while jobs run, and no job is lost                                   |
 
+mod dashboard;
 mod fixture;
 mod install;
 mod pod;
@@ -32,6 +34,7 @@ pub async fn user(platform: &Platform, steps: &mut Steps) -> Result<()> {
     steps.step("helm install of an older release", install::install_older(&fixture)).await?;
     steps.step("register a node", pool::register(&fixture)).await?;
     steps.step("a job with files", queue::files(&fixture)).await?;
+    steps.step("the dashboard opens by kubectl vmafx", dashboard::opens(&fixture)).await?;
     steps.step("a job with s3:// and credentials in a Secret", queue::objects(&fixture)).await?;
     steps.step("invalid resources are rejected", queue::refused(&fixture)).await?;
     steps

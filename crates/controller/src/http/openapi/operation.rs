@@ -3,8 +3,7 @@
 use axum::http::Method;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-
-use crate::auth::request_origin::{REQUEST_HEADER, REQUEST_VALUE};
+use vmafx_kit::request_origin::{REQUEST_HEADER, REQUEST_VALUE};
 
 pub(super) struct Operation {
     pub(super) method: Method,

@@ -11,6 +11,7 @@ use vmafx_api::job::Phase;
 use vmafx_api::{VmafxJob, VmafxJobStatus, VmafxModelTraining, VmafxNode};
 use vmafx_testkit::wait;
 
+use super::dashboard;
 use crate::clips::Clips;
 use crate::external::ExternalServices;
 use crate::kubectl::Kubectl;
@@ -60,6 +61,7 @@ impl<'a> UserFixture<'a> {
     /// The values of the quick start, with shorter periods.
     pub(super) fn values(&self) -> Value {
         self.platform.values(json!({
+            "auth": { "subjects": dashboard::subjects() },
             "operator": {
                 "webhook": { "enabled": true },
                 "plainRegistries": [self.external.registry()],
