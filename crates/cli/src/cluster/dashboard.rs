@@ -40,7 +40,7 @@ use self::session::AccessCheck;
 use self::target::{ControllerService, TargetCache};
 use self::token::{AccountName, TokenSource};
 use super::connection::ConnectionArgs;
-use crate::{Error, Exit};
+use crate::{Error, Exit, output};
 
 /// Open the dashboard of the cluster's controller in the browser.
 ///
@@ -88,11 +88,24 @@ pub(super) struct DashboardArgs {
 }
 
 pub(super) async fn run(args: &DashboardArgs, connection: &ConnectionArgs) -> Result<Exit, Error> {
-    serve_dashboard(args, connection).await?;
+    let (proxy, listener) = open(args, connection).await?;
+    output::print(&format!("{}\n", proxy.guard().printed_address()))?;
+    eprintln!(
+        "Open this address in a browser of your own: it signs in whoever opens it. Press Ctrl-C to stop."
+    );
+    if !args.no_browser && !browser::open(&proxy.guard().opened_address()) {
+        eprintln!("No browser could be started; open the address yourself.");
+    }
+    let served = serve::serve(listener, Arc::new(proxy).router(), Shutdown::new()).await;
+    served.map_err(|source| DashboardError::Listen { port: args.port, source })?;
     Ok(Exit::Done)
 }
 
-async fn serve_dashboard(args: &DashboardArgs, connection: &ConnectionArgs) -> Result<(), DashboardError> {
+/// Listens, and connects to the controller.
+async fn open(
+    args: &DashboardArgs,
+    connection: &ConnectionArgs,
+) -> Result<(Proxy, TcpListener), DashboardError> {
     let cluster = connection.connect().await?;
     let service = ControllerService::find(&cluster, args.controller_namespace.as_deref()).await?;
     let address = (Ipv4Addr::LOCALHOST, args.port);
@@ -110,13 +123,5 @@ async fn serve_dashboard(args: &DashboardArgs, connection: &ConnectionArgs) -> R
             eprintln!("Connected to {name} as {subject} ({}).", roles.join(", "));
         }
     }
-    println!("{}", proxy.guard().printed_address());
-    eprintln!(
-        "Open this address in a browser of your own: it signs in whoever opens it. Press Ctrl-C to stop."
-    );
-    if !args.no_browser && !browser::open(&proxy.guard().opened_address()) {
-        eprintln!("No browser could be started; open the address yourself.");
-    }
-    let router = Arc::new(proxy).router();
-    serve::serve(listener, router, Shutdown::new()).await.map_err(listen_error)
+    Ok((proxy, listener))
 }
